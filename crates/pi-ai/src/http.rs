@@ -15,6 +15,8 @@ mod retry;
 mod source;
 
 pub(crate) use client::HttpClient;
-pub(crate) use connect::{Failure, OpenResponse, open};
+pub(crate) use connect::{Failure, OpenResponse, cause, open};
+pub(crate) use encoding::Encoding;
 pub(crate) use redact::{RedactFn, Redacted, redacted};
+pub(crate) use retry::retry_pause;
 pub(crate) use source::{Exchange, HttpSource};

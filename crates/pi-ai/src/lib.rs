@@ -65,6 +65,8 @@ pub mod catalog;
 mod client;
 #[cfg(feature = "http")]
 mod credentials;
+#[cfg(feature = "http")]
+mod download;
 pub mod estimate;
 pub mod faux;
 mod hooks;
@@ -82,6 +84,8 @@ pub use client::{
     Authorization, Authorize, AuthorizeError, Client, ModelError, PendingAuthorization,
     ProviderConfig,
 };
+#[cfg(feature = "http")]
+pub use download::{DownloadError, Downloader};
 pub use hooks::HookPanicked;
 pub use overflow::{is_context_overflow, is_recoverable_length};
 pub use retry::is_retryable;

@@ -32,6 +32,7 @@ pub(crate) use extensions::LoadedExtensions;
 pub use extensions::OpenExtension;
 pub use guarding::load_guard;
 pub use model::initial_session_model;
+pub use packages::{ConfiguredPackage, configured_packages, package_themes};
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolFilter, ToolSelection};

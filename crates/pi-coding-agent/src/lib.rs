@@ -84,6 +84,9 @@ pub use checkpoints::{
     CheckpointsOff, checkpoint_directory, checkpoints_directory, checkpoints_off,
 };
 #[doc(hidden)]
-pub use create::{initial_session_model, load_guard, load_resources, load_settings};
+pub use create::{
+    ConfiguredPackage, configured_packages, initial_session_model, load_guard, load_resources,
+    load_settings, package_themes,
+};
 #[doc(hidden)]
 pub use secrets::{configured_secrets, redacted_session};

@@ -8,6 +8,7 @@ mod context_files;
 mod discover;
 mod extensions;
 mod front_matter;
+mod location;
 mod packages;
 mod patterns;
 mod prompt_options;
@@ -27,7 +28,8 @@ use std::{fs, io};
 use serde::Serialize;
 
 pub use context_files::ContextFile;
-pub use packages::PackageRoot;
+pub use location::{GitLocation, InvalidLocation, PackageLocation, is_npm_name};
+pub use packages::{PackageContents, PackageRoot};
 pub use prompt_options::SystemPromptOptions;
 pub use prompts::PromptTemplate;
 pub use skills::Skill;

@@ -27,10 +27,10 @@ struct PoolKey {
 }
 
 /// The pool for a request.
-pub(super) struct Pool {
-    pub(super) client: reqwest::Client,
+pub(crate) struct Pool {
+    pub(crate) client: reqwest::Client,
     /// The proxy of the pool, for error texts.
-    pub(super) proxy: Option<String>,
+    pub(crate) proxy: Option<String>,
 }
 
 impl HttpClient {
@@ -45,7 +45,7 @@ impl HttpClient {
     }
 
     /// Returns the pool for requests to `url`. The error text includes a hint.
-    pub(super) fn pool(&self, url: &str, connect: Option<Duration>) -> Result<Pool, String> {
+    pub(crate) fn pool(&self, url: &str, connect: Option<Duration>) -> Result<Pool, String> {
         let key = PoolKey {
             connect,
             tls: !url.starts_with("http://"),

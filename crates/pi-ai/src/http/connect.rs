@@ -196,7 +196,7 @@ pub(super) fn host_of(url: &str) -> &str {
 }
 
 /// Returns the innermost cause: "connection refused" is more useful than "error sending request".
-pub(super) fn cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 
 /// Decoder of the content encoding of a body, chunk by chunk.
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     Identity,
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
     Deflate(Box<ZlibDecoder<Vec<u8>>>),
@@ -15,7 +15,7 @@ pub(super) enum Encoding {
 
 impl Encoding {
     /// Returns the decoder for a `content-encoding` header.
-    pub(super) fn named(name: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn named(name: Option<&str>) -> Result<Self, String> {
         match name.map(str::trim).unwrap_or_default().to_ascii_lowercase().as_str() {
             "" | "identity" => Ok(Self::Identity),
             "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new())))),
@@ -25,7 +25,7 @@ impl Encoding {
     }
 
     /// Decodes a chunk and passes the result to `out`.
-    pub(super) fn decode(
+    pub(crate) fn decode(
         &mut self,
         bytes: &[u8],
         out: impl FnOnce(&[u8]),
@@ -52,7 +52,7 @@ impl Encoding {
     }
 
     /// Ends the body: passes the rest to `out`. Fails if the body is truncated.
-    pub(super) fn finish(&mut self, out: impl FnOnce(&[u8])) -> Result<(), std::io::Error> {
+    pub(crate) fn finish(&mut self, out: impl FnOnce(&[u8])) -> Result<(), std::io::Error> {
         match self {
             Self::Identity => {}
             Self::Gzip(decoder) => {

@@ -74,6 +74,11 @@ impl Hints {
     }
 }
 
+/// Returns the pause that a failed response asks for.
+pub(crate) fn retry_pause(headers: &reqwest::header::HeaderMap) -> Option<Duration> {
+    Hints::read(|name| headers.get(name)?.to_str().ok(), SystemTime::now()).delay
+}
+
 fn non_negative(text: &str, unit: f64) -> Option<Duration> {
     let number: f64 = text.trim().parse().ok()?;
     Duration::try_from_secs_f64((number * unit).max(0.0)).ok()

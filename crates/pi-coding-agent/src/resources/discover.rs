@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::context_files::repository_root;
 use super::extensions::{extension_files, named_extensions};
 use super::patterns::Entries;
-use super::scan::{Depth, markdown_files};
+use super::scan::{Depth, markdown_files, theme_files};
 use super::skills::{Layout, skill_files};
 use super::source::{ResourceScope, SourceInfo};
 use super::{ResourceFlags, ResourceOptions, ResourceSettings};
@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Extensions,
     Skills,
     Prompts,
+    /// Only in packages: the screen finds the others.
+    Themes,
 }
 
 impl Kind {
@@ -28,6 +30,7 @@ impl Kind {
             Self::Extensions => "extensions",
             Self::Skills => "skills",
             Self::Prompts => "prompts",
+            Self::Themes => "themes",
         }
     }
 
@@ -36,6 +39,7 @@ impl Kind {
             Self::Extensions => "extension",
             Self::Skills => "skill",
             Self::Prompts => "prompt template",
+            Self::Themes => "theme",
         }
     }
 
@@ -44,6 +48,7 @@ impl Kind {
             Self::Extensions => &settings.extensions,
             Self::Skills => &settings.skills,
             Self::Prompts => &settings.prompts,
+            Self::Themes => &[],
         }
     }
 }
@@ -62,6 +67,7 @@ pub(super) fn files_of(kind: Kind, directory: &Path) -> Vec<PathBuf> {
         Kind::Extensions => extension_files(directory),
         Kind::Skills => skill_files(directory, Layout::Pi),
         Kind::Prompts => markdown_files(directory, Depth::Tree),
+        Kind::Themes => theme_files(directory),
     }
 }
 
@@ -76,6 +82,7 @@ pub(super) fn candidates(
         Kind::Extensions => options.flags.no_extensions,
         Kind::Skills => options.flags.no_skills,
         Kind::Prompts => options.flags.no_prompts,
+        Kind::Themes => false,
     };
     let mut found = Vec::new();
     if kind == Kind::Extensions {
@@ -165,6 +172,7 @@ impl Source {
         match self.kind {
             Kind::Extensions => discovered(&self.base, extension_files(&directory)),
             Kind::Prompts => discovered(&self.base, markdown_files(&directory, Depth::Top)),
+            Kind::Themes => {}
             Kind::Skills => {
                 discovered(&self.base, skill_files(&directory, Layout::Pi));
                 for agents in &self.agents {
@@ -200,6 +208,7 @@ fn from_flags(
 ) -> Vec<Candidate> {
     let flags = match kind {
         Kind::Extensions => &options.flags.extensions,
+        Kind::Themes => return Vec::new(),
         Kind::Skills => &options.flags.skills,
         Kind::Prompts => &options.flags.prompts,
     };
@@ -241,6 +250,7 @@ fn named_files(
             Kind::Extensions => named_extensions(path),
             Kind::Prompts => markdown_files(path, depth),
             Kind::Skills => skill_files(path, Layout::Pi),
+            Kind::Themes => theme_files(path),
         };
         return Ok((files, false));
     }

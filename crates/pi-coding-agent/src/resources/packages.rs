@@ -1,4 +1,4 @@
-//! Extensions, skills and templates of installed packages. Packages are installed elsewhere.
+//! Extensions, skills, templates and themes of installed packages. `pi-packages` installs them.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -13,7 +13,7 @@ use crate::{Diagnostic, Environment};
 /// An installed package.
 #[derive(Debug, Clone)]
 pub struct PackageRoot {
-    /// Directory of the package.
+    /// Directory of the package; a package of a path can be one extension file.
     pub directory: PathBuf,
     /// Owner of the settings that name the package.
     pub scope: ResourceScope,
@@ -25,9 +25,59 @@ pub struct PackageRoot {
     pub skills: Option<Vec<String>>,
     /// Entries that select its templates; `None` for all.
     pub prompts: Option<Vec<String>>,
+    /// Entries that select its themes; `None` for all.
+    pub themes: Option<Vec<String>>,
+}
+
+/// The resource files of a package.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PackageContents {
+    /// Entry files of extensions.
+    pub extensions: Vec<PathBuf>,
+    /// Files of skills.
+    pub skills: Vec<PathBuf>,
+    /// Files of prompt templates.
+    pub prompts: Vec<PathBuf>,
+    /// Files of themes.
+    pub themes: Vec<PathBuf>,
 }
 
 impl PackageRoot {
+    /// Creates the root of a package of the user, with all its resources.
+    pub fn whole(source: &str, directory: &Path) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+            scope: ResourceScope::User,
+            source: source.to_owned(),
+            extensions: None,
+            skills: None,
+            prompts: None,
+            themes: None,
+        }
+    }
+
+    /// Returns the files that the package contains and the settings select.
+    pub fn contents(
+        &self,
+        environment: &Environment,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> PackageContents {
+        let mut files = |kind| self.files(kind, environment, diagnostics);
+        PackageContents {
+            extensions: files(Kind::Extensions),
+            skills: files(Kind::Skills),
+            prompts: files(Kind::Prompts),
+            themes: files(Kind::Themes),
+        }
+    }
+
+    /// Returns the theme files that the package contains and the settings select.
+    pub(crate) fn theme_files(&self, environment: &Environment) -> Vec<PathBuf> {
+        // Problems with the manifest are reported with the other kinds.
+        self.files(Kind::Themes, environment, &mut Vec::new())
+    }
+
     /// Returns the files of a kind that the package contains and the settings select.
     pub(super) fn files(
         &self,
@@ -39,9 +89,14 @@ impl PackageRoot {
             Kind::Extensions => &self.extensions,
             Kind::Skills => &self.skills,
             Kind::Prompts => &self.prompts,
+            Kind::Themes => &self.themes,
         };
         if filter.as_ref().is_some_and(Vec::is_empty) {
             return Vec::new();
+        }
+        if self.directory.is_file() {
+            let is_extension = kind == Kind::Extensions;
+            return if is_extension { vec![self.directory.clone()] } else { Vec::new() };
         }
         let mut files = match manifest(&self.directory, kind, diagnostics) {
             Manifest::Absent => files_of(kind, &self.directory.join(kind.directory())),

@@ -108,6 +108,13 @@ pub(super) enum Depth {
     Tree,
 }
 
+/// Returns the theme files of a directory.
+pub(super) fn theme_files(directory: &Path) -> Vec<PathBuf> {
+    let (entries, _) = Scan::default().enter(directory);
+    let is_theme = |entry: &Entry| !entry.is_directory && entry.name.ends_with(".json");
+    entries.into_iter().filter(is_theme).map(|entry| entry.path).collect()
+}
+
 /// Returns the Markdown files of a directory.
 pub(super) fn markdown_files(directory: &Path, depth: Depth) -> Vec<PathBuf> {
     fn collect(scan: &mut Scan, directory: &Path, depth: Depth, files: &mut Vec<PathBuf>) {

@@ -144,7 +144,8 @@ fn package(entry: &Value, scope: ResourceScope, base: &std::path::Path) -> Packa
     };
     let extensions = list("extensions");
     let (skills, prompts) = (list("skills"), list("prompts"));
-    PackageRoot { directory, scope, source, extensions, skills, prompts }
+    let themes = list("themes");
+    PackageRoot { directory, scope, source, extensions, skills, prompts, themes }
 }
 
 fn seen(resources: &Resources) -> Map<String, Value> {

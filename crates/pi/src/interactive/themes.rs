@@ -182,8 +182,8 @@ pub(super) fn directory(environment: &Environment) -> PathBuf {
     environment.agent_directory.join("themes")
 }
 
-/// Returns the files and directories with themes: those of the command line, of the user, and of a
-/// trusted project.
+/// Returns the files and directories with themes: those of the command line, of the user, of a
+/// trusted project, and of packages.
 pub(super) fn sources(
     settings: &SettingsStore,
     options: &Screen,
@@ -204,6 +204,7 @@ pub(super) fn sources(
         sources.push(base.join("themes"));
         sources.extend(expand(settings.scope(SettingsScope::Project).themes(), &base));
     }
+    sources.extend(pi_coding_agent::package_themes(environment, settings));
     sources
 }
 

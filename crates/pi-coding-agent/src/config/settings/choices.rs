@@ -53,6 +53,8 @@ pub(crate) enum PackageSource {
         skills: Option<Vec<String>>,
         /// Patterns of prompt templates.
         prompts: Option<Vec<String>>,
+        /// Patterns of themes.
+        themes: Option<Vec<String>>,
     },
 }
 

@@ -1,0 +1,251 @@
+//! Downloads: `GET` requests whose body is passed on in chunks, with limits.
+//!
+//! Uses the connection pools and proxies of the model client. Headers are sent only to the origin
+//! of the URL that the caller named: a redirect to another origin gets none of them, since they may
+//! carry a token. Retries are the caller's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Response, Url};
+use tokio::time::timeout;
+
+use crate::http::{Encoding, HttpClient, cause, retry_pause};
+
+/// Most redirects that are followed.
+const MAX_REDIRECTS: usize = 5;
+const CONNECT: Duration = Duration::from_secs(20);
+/// Longest time without a byte.
+const IDLE: Duration = Duration::from_secs(60);
+/// Largest part of an error body that is read.
+const MAX_ERROR_BODY: usize = 4096;
+
+/// A client for downloads. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Downloader {
+    http: HttpClient,
+}
+
+/// A download that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DownloadError {
+    /// The URL, or one that the server redirects to, cannot be used.
+    #[error("{url} is not a valid address: {problem}")]
+    Url {
+        /// The address.
+        url: String,
+        /// The problem with it.
+        problem: String,
+    },
+    /// A header has a value that HTTP does not allow. The value may be secret, so it is not shown.
+    #[error("the value of the header `{name}` has invalid characters")]
+    Header {
+        /// Name of the header.
+        name: String,
+    },
+    /// No connection, or a connection that broke.
+    #[error("{host}: {problem}")]
+    Connection {
+        /// The server, and the proxy if there is one.
+        host: String,
+        /// The cause.
+        problem: String,
+    },
+    /// The server answered with an error.
+    #[error("{url}: HTTP {status}{}", body.is_empty().then(String::new).unwrap_or_else(|| format!(" ({body})")))]
+    Status {
+        /// The address.
+        url: String,
+        /// HTTP status.
+        status: u16,
+        /// Beginning of the body.
+        body: String,
+        /// Pause before a retry that the server asked for.
+        pause: Option<Duration>,
+    },
+    /// The server redirects too often, or from an encrypted to a plain connection.
+    #[error("{url}: {problem}")]
+    Redirect {
+        /// The address that redirected.
+        url: String,
+        /// The problem with the target.
+        problem: String,
+    },
+    /// The body is larger than the limit of the caller.
+    #[error("{url} is larger than {limit} bytes")]
+    TooLarge {
+        /// The address.
+        url: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// The receiver of the body failed.
+    #[error(transparent)]
+    Receiver(#[from] std::io::Error),
+}
+
+impl DownloadError {
+    /// Returns true if the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Connection { .. } => true,
+            Self::Status { status, .. } => matches!(status, 408 | 429) || *status >= 500,
+            _ => false,
+        }
+    }
+}
+
+impl Downloader {
+    /// Creates a client that looks up the variables of a proxy with `env`. `proxy` applies if the
+    /// environment names none.
+    pub fn new(
+        env: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+        proxy: Option<String>,
+    ) -> Self {
+        let mut http = HttpClient::new(env);
+        http.set_proxy(proxy);
+        Self { http }
+    }
+
+    /// Downloads `url` and passes the decoded body to `receive`, at most `limit` bytes of it. The
+    /// receiver may have got a part of the body if the download fails.
+    pub async fn get(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        limit: u64,
+        receive: &mut (dyn FnMut(&[u8]) -> std::io::Result<()> + Send),
+    ) -> Result<(), DownloadError> {
+        let mut url = parse(url)?;
+        let headers = header_map(headers)?;
+        let origin = url.origin();
+        for _ in 0..=MAX_REDIRECTS {
+            let own = if url.origin() == origin { headers.clone() } else { HeaderMap::new() };
+            let response = self.send(&url, own).await?;
+            if response.status().is_redirection() && response.headers().contains_key(LOCATION) {
+                url = target(&url, &response)?;
+                continue;
+            }
+            if !response.status().is_success() {
+                return Err(failure(&url, response).await);
+            }
+            return body(&url, response, limit, receive).await;
+        }
+        Err(DownloadError::Redirect { url: url.into(), problem: "too many redirects".to_owned() })
+    }
+
+    async fn send(&self, url: &Url, headers: HeaderMap) -> Result<Response, DownloadError> {
+        let host = url.host_str().unwrap_or_default();
+        let failed = |host: String, problem| DownloadError::Connection { host, problem };
+        let pool = self.http.pool(url.as_str(), Some(CONNECT));
+        let pool = pool.map_err(|problem| failed(host.to_owned(), problem))?;
+        let host = match pool.proxy {
+            Some(proxy) => format!("{host} (proxy {proxy})"),
+            None => host.to_owned(),
+        };
+        let sending = pool.client.get(url.clone()).headers(headers).send();
+        match timeout(IDLE, sending).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(failed(host, cause(&error))),
+            Err(_) => Err(failed(host, format!("no answer within {} s", IDLE.as_secs()))),
+        }
+    }
+}
+
+fn parse(url: &str) -> Result<Url, DownloadError> {
+    let invalid = |problem: String| DownloadError::Url { url: url.to_owned(), problem };
+    let parsed = Url::parse(url).map_err(|error| invalid(error.to_string()))?;
+    if !matches!(parsed.scheme(), "http" | "https") {
+        return Err(invalid("expected http:// or https://".to_owned()));
+    }
+    Ok(parsed)
+}
+
+fn header_map(headers: &[(String, String)]) -> Result<HeaderMap, DownloadError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let invalid = || DownloadError::Header { name: name.clone() };
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| invalid())?;
+        value.set_sensitive(true);
+        map.insert(key, value);
+    }
+    Ok(map)
+}
+
+/// Returns the target of a redirect.
+fn target(from: &Url, response: &Response) -> Result<Url, DownloadError> {
+    let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok()).unwrap_or_default();
+    let refused = |problem: String| DownloadError::Redirect { url: from.to_string(), problem };
+    let to = from.join(to).map_err(|error| refused(format!("redirects to {to}: {error}")))?;
+    let is_plain = to.scheme() == "http" && from.scheme() == "http";
+    if to.scheme() != "https" && !is_plain {
+        return Err(refused(format!("redirects to {to}, which is not encrypted")));
+    }
+    Ok(to)
+}
+
+async fn failure(url: &Url, mut response: Response) -> DownloadError {
+    let status = response.status().as_u16();
+    let pause = retry_pause(response.headers());
+    let mut body = Vec::new();
+    // A compressed body is of no use in a message.
+    let is_plain = !response.headers().contains_key(CONTENT_ENCODING);
+    while is_plain && body.len() < MAX_ERROR_BODY {
+        let Ok(Ok(Some(chunk))) = timeout(IDLE, response.chunk()).await else { break };
+        body.extend_from_slice(&chunk);
+    }
+    body.truncate(MAX_ERROR_BODY);
+    let body = String::from_utf8_lossy(&body).trim().to_owned();
+    DownloadError::Status { url: url.to_string(), status, body, pause }
+}
+
+async fn body(
+    url: &Url,
+    mut response: Response,
+    limit: u64,
+    receive: &mut (dyn FnMut(&[u8]) -> std::io::Result<()> + Send),
+) -> Result<(), DownloadError> {
+    let broken = |problem: String| DownloadError::Connection {
+        host: url.host_str().unwrap_or_default().to_owned(),
+        problem,
+    };
+    let encoding = response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    let mut encoding = Encoding::named(encoding).map_err(broken)?;
+    let too_large = || DownloadError::TooLarge { url: url.to_string(), limit };
+    let mut size = 0;
+    let mut received = Ok(());
+    loop {
+        let chunk = match timeout(IDLE, response.chunk()).await {
+            Ok(Ok(chunk)) => chunk,
+            Ok(Err(error)) => return Err(broken(cause(&error))),
+            Err(_) => return Err(broken(format!("no data within {} s", IDLE.as_secs()))),
+        };
+        let is_last = chunk.is_none();
+        let mut pass = |bytes: &[u8]| {
+            size += bytes.len() as u64;
+            if size <= limit && received.is_ok() {
+                received = receive(bytes);
+            }
+        };
+        match chunk {
+            // Small pieces keep a compressed body from growing far beyond the limit at once.
+            Some(chunk) => {
+                for piece in chunk.chunks(16 * 1024) {
+                    encoding.decode(piece, &mut pass).map_err(|error| broken(error.to_string()))?;
+                }
+            }
+            None => encoding.finish(&mut pass).map_err(|error| broken(error.to_string()))?,
+        }
+        received?;
+        if size > limit {
+            return Err(too_large());
+        }
+        if is_last {
+            return Ok(());
+        }
+        received = Ok(());
+    }
+}
