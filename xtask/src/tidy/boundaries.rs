@@ -64,9 +64,10 @@ const OWNERS: &[(&str, &str)] = &[
 /// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent
 /// runs without a screen and without JavaScript; `pi-extensions` sits above both it and the screen.
 const UPPER_LAYERS: &[(&str, &[&str])] = &[
-    ("pi-coding-agent", &["pi-extensions", "pi"]),
+    ("pi-coding-agent", &["pi-extensions", "pi-packages", "pi"]),
     ("pi-tui", &["pi-extensions", "pi"]),
     ("pi-extensions", &["pi"]),
+    ("pi-packages", &["pi"]),
     ("pi", &[]),
 ];
 
@@ -172,7 +173,10 @@ mod tests {
                 "pi-coding-agent depends on pi-extensions: only pi may",
             ),
             (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi may"),
-            (&[("pi-ai", "pi-coding-agent")], "pi-coding-agent: only pi-extensions, pi may"),
+            (
+                &[("pi-ai", "pi-coding-agent")],
+                "pi-coding-agent: only pi-extensions, pi-packages, pi may",
+            ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];
         for (edges, expected) in cases {

@@ -130,6 +130,9 @@ pub struct Settings {
     /// Shell code that is inserted before each command.
     pub shell_command_prefix: Option<String>,
 
+    /// Command and arguments that are used as npm: npm, pnpm or bun. Default: packages are
+    /// installed without npm.
+    pub npm_command: Option<Vec<String>>,
     /// Packages of resources.
     #[schemars(with = "Option<Vec<choices::PackageSource>>")]
     pub(crate) packages: Option<Vec<PackageSource>>,

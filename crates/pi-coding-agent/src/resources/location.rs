@@ -151,8 +151,10 @@ struct Parts<'t> {
 impl<'t> Parts<'t> {
     fn of(text: &'t str, is_marked: bool) -> Option<Self> {
         if let Some((scheme, rest)) = text.split_once("://") {
-            if !matches!(scheme, "https" | "http" | "ssh") && !(is_marked && scheme == "git") {
-                return None;
+            match scheme {
+                "https" | "http" | "ssh" => {}
+                "git" if is_marked => {}
+                _ => return None,
             }
             let (authority, path) = rest.split_once('/')?;
             let (user, address) = match authority.rsplit_once('@') {

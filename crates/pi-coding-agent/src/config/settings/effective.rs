@@ -104,7 +104,8 @@ impl Settings {
         self.limits.clone().unwrap_or_default().repetition(self.is_unattended())
     }
 
-    fn is_unattended(&self) -> bool {
+    /// Returns true for the profile of runs without supervision.
+    pub fn is_unattended(&self) -> bool {
         let profile = self.guard.as_ref().and_then(|guard| guard.profile);
         profile == Some(Profile::Unattended)
     }

@@ -87,7 +87,7 @@ pub const KEYS: &[SettingKey] = &[
     key("retry"),
     key("shellPath"),
     key("shellCommandPrefix"),
-    idle("npmCommand", "Command that is used as npm."),
+    key("npmCommand"),
     user_only(idle("selfUpdateCommand", "Command that updates the program.")),
     key("packages"),
     key("extensions"),

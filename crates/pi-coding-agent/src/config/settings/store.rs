@@ -31,22 +31,49 @@ pub struct SettingsChanges(Vec<Change>);
 #[derive(Debug)]
 struct Change {
     path: Vec<String>,
-    /// The new value; `None` removes the field.
-    value: Option<Value>,
+    value: NewValue,
+}
+
+/// The new value of a field.
+enum NewValue {
+    Set(Value),
+    Remove,
+    /// Computed from the old value, which another program may have changed meanwhile.
+    Edit(Box<dyn Fn(Option<&Value>) -> Option<Value> + Send>),
+}
+
+impl std::fmt::Debug for NewValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Set(value) => f.debug_tuple("Set").field(value).finish(),
+            Self::Remove => f.write_str("Remove"),
+            Self::Edit(_) => f.write_str("Edit"),
+        }
+    }
 }
 
 impl SettingsChanges {
     /// Sets the field at a path.
     pub fn set(&mut self, path: &[&str], value: impl Into<Value>) {
-        self.push(path, Some(value.into()));
+        self.push(path, NewValue::Set(value.into()));
     }
 
     /// Removes the field at a path.
     pub fn remove(&mut self, path: &[&str]) {
-        self.push(path, None);
+        self.push(path, NewValue::Remove);
     }
 
-    fn push(&mut self, path: &[&str], value: Option<Value>) {
+    /// Changes the field at a path. `edit` gets the value in the file, under its lock; `None`
+    /// removes the field.
+    pub fn edit(
+        &mut self,
+        path: &[&str],
+        edit: impl Fn(Option<&Value>) -> Option<Value> + Send + 'static,
+    ) {
+        self.push(path, NewValue::Edit(Box::new(edit)));
+    }
+
+    fn push(&mut self, path: &[&str], value: NewValue) {
         let path = path.iter().map(|name| (*name).to_owned()).collect();
         self.0.push(Change { path, value });
     }
@@ -63,8 +90,13 @@ impl SettingsChanges {
                 let Value::Object(object) = inner else { return };
                 at = object;
             }
-            match value {
-                Some(value) => at.insert(last.clone(), value.clone()),
+            let new = match value {
+                NewValue::Set(value) => Some(value.clone()),
+                NewValue::Remove => None,
+                NewValue::Edit(edit) => edit(at.get(last)),
+            };
+            match new {
+                Some(value) => at.insert(last.clone(), value),
                 None => at.shift_remove(last),
             };
         }

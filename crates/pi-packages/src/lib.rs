@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # What this crate must not know
+//!
+//! Terminals, arguments and standard streams: the program passes the environment in and prints what
+//! is reported. JavaScript: packages are files here.
+
+mod entries;
+mod error;
+mod git;
+mod lock;
+mod manager;
+mod npm;
+mod process;
+
+pub use error::PackageError;
+pub use manager::{Installed, NotInstalled, PackageEvent, PackageManager, Reporter, Updated};
+pub use npm::{ArchiveError, Changed, Range, RegistryConfig, Version};

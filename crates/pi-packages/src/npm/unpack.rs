@@ -1,0 +1,260 @@
+//! Unpacks the archive of a package into a directory. Archives come from strangers: every path,
+//! type and size is checked before anything is written.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::tar::{Archive, EntryKind, TarError};
+
+/// Bounds of a package.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Total size of the files.
+    pub(crate) size: u64,
+    /// Number of entries.
+    pub(crate) entries: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { size: 1 << 30, entries: 100_000 }
+    }
+}
+
+/// Longest path of an entry, and its deepest nesting.
+const MAX_PATH: usize = 1024;
+const MAX_DEPTH: usize = 64;
+
+/// The reason why an archive is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The archive cannot be read.
+    #[error("the archive is damaged: {0}")]
+    Damaged(String),
+    /// A path would be outside of the package, or is unusable.
+    #[error("the archive is refused: the path {path:?} {problem}")]
+    Path {
+        /// The path in the archive.
+        path: String,
+        /// The problem with it.
+        problem: &'static str,
+    },
+    /// An entry is neither a file nor a directory nor a link.
+    #[error("the archive is refused: {path:?} is a device or of an unknown type")]
+    Type {
+        /// The path in the archive.
+        path: String,
+    },
+    /// The archive exceeds a bound.
+    #[error("the archive is refused: it has more than {0}")]
+    TooLarge(String),
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+impl From<TarError> for ArchiveError {
+    fn from(error: TarError) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
+/// Unpacks a compressed archive into `directory`, which must not exist. The first component of
+/// each path is dropped, as npm does.
+pub(crate) fn unpack(
+    archive: impl Read,
+    directory: &Path,
+    bounds: Bounds,
+) -> Result<(), ArchiveError> {
+    // Headers and padding need space beyond the files. The stream itself is bounded too, so that
+    // an archive of nothing but skipped content ends.
+    let overhead = 2048 * bounds.entries as u64 + (1 << 20);
+    let stream = MultiGzDecoder::new(archive).take(bounds.size + overhead);
+    let mut unpacking = Unpacking {
+        directory,
+        seen: HashSet::new(),
+        directories: HashSet::new(),
+        size: 0,
+        entries: 0,
+        bounds,
+    };
+    unpacking.create_directory(directory)?;
+    let mut archive = Archive::new(stream);
+    while let Some(entry) = archive.next()? {
+        unpacking.count(entry.size)?;
+        let is_directory = entry.kind == EntryKind::Directory;
+        let Some(path) = checked_path(&entry.path)? else {
+            if is_directory {
+                continue;
+            }
+            return Err(refused(&entry.path, "has no directory"));
+        };
+        match entry.kind {
+            EntryKind::Directory => unpacking.add_directory(&path, &entry.path)?,
+            EntryKind::File => {
+                let target = unpacking.new_file(&path, &entry.path)?;
+                write(&target, &mut archive.content(), entry.mode)?;
+            }
+            EntryKind::Symlink(link) => {
+                check_link(&path, &link, &entry.path)?;
+                // npm leaves symbolic links out as well.
+            }
+            EntryKind::Hardlink(link) => {
+                let source = checked_path(&link)?.ok_or_else(|| refused(&link, "is no file"))?;
+                let source = unpacking.directory.join(source);
+                let length = fs::symlink_metadata(&source).map(|data| (data.is_file(), data.len()));
+                let Ok((true, length)) = length else {
+                    return Err(refused(&link, "is linked to and not in the archive"));
+                };
+                unpacking.count(length)?;
+                let target = unpacking.new_file(&path, &entry.path)?;
+                let mut source = File::open(&source).map_err(write_error(&source))?;
+                write(&target, &mut source, entry.mode)?;
+            }
+            EntryKind::Other(_) => return Err(ArchiveError::Type { path: entry.path }),
+        }
+    }
+    Ok(())
+}
+
+struct Unpacking<'a> {
+    directory: &'a Path,
+    /// Paths of files and directories, as a file system that ignores case and composition
+    /// compares them.
+    seen: HashSet<String>,
+    directories: HashSet<String>,
+    size: u64,
+    entries: usize,
+    bounds: Bounds,
+}
+
+impl Unpacking<'_> {
+    fn count(&mut self, size: u64) -> Result<(), ArchiveError> {
+        self.entries += 1;
+        self.size = self.size.saturating_add(size);
+        if self.entries > self.bounds.entries {
+            return Err(ArchiveError::TooLarge(format!("{} entries", self.bounds.entries)));
+        }
+        if self.size > self.bounds.size {
+            return Err(ArchiveError::TooLarge(format!("{} bytes", self.bounds.size)));
+        }
+        Ok(())
+    }
+
+    /// Registers a file and creates its directories.
+    fn new_file(&mut self, path: &str, original: &str) -> Result<PathBuf, ArchiveError> {
+        if let Some((parent, _)) = path.rsplit_once('/') {
+            self.add_directory(parent, original)?;
+        }
+        let key = folded(path);
+        if self.directories.contains(&key) || !self.seen.insert(key) {
+            return Err(refused(original, "occurs twice"));
+        }
+        Ok(self.directory.join(path))
+    }
+
+    /// Creates a directory and its ancestors.
+    fn add_directory(&mut self, path: &str, original: &str) -> Result<(), ArchiveError> {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        for end in ends {
+            let part = &path[..end];
+            let key = folded(part);
+            if self.seen.contains(&key) {
+                return Err(refused(original, "occurs twice"));
+            }
+            let directory = self.directory.join(part);
+            if self.directories.insert(key) {
+                self.create_directory(&directory)?;
+            } else if !directory.is_dir() {
+                // A directory with another spelling is known.
+                return Err(refused(original, "differs from another path only in case"));
+            }
+        }
+        Ok(())
+    }
+
+    fn create_directory(&self, directory: &Path) -> Result<(), ArchiveError> {
+        fs::create_dir(directory).map_err(write_error(directory))
+    }
+}
+
+/// Returns a text that is equal for paths that some file systems treat as one.
+fn folded(path: &str) -> String {
+    path.nfc().flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the path without its first component; `None` if nothing is left.
+fn checked_path(path: &str) -> Result<Option<String>, ArchiveError> {
+    if path.starts_with('/') {
+        return Err(refused(path, "is absolute"));
+    }
+    if path.len() > MAX_PATH {
+        return Err(refused(path, "is too long"));
+    }
+    if path.chars().any(|c| c.is_control() || c == '\\') {
+        return Err(refused(path, "has characters that are not allowed"));
+    }
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    if parts.contains(&"..") {
+        return Err(refused(path, "leaves the package"));
+    }
+    if parts.len() > MAX_DEPTH {
+        return Err(refused(path, "is nested too deeply"));
+    }
+    Ok(parts.get(1..).filter(|rest| !rest.is_empty()).map(|rest| rest.join("/")))
+}
+
+/// Checks that the target of a symbolic link is in the package.
+fn check_link(path: &str, link: &str, original: &str) -> Result<(), ArchiveError> {
+    let mut depth = path.matches('/').count();
+    let leaves = refused(original, "is a link that leaves the package");
+    if link.starts_with('/') {
+        return Err(leaves);
+    }
+    for part in link.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if depth == 0 => return Err(leaves),
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+    }
+    Ok(())
+}
+
+fn write(target: &Path, content: &mut impl Read, mode: u32) -> Result<(), ArchiveError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(if mode & 0o111 == 0 { 0o644 } else { 0o755 });
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut file = options.open(target).map_err(write_error(target))?;
+    io::copy(content, &mut file).map(drop).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput => {
+            ArchiveError::Damaged(error.to_string())
+        }
+        _ => write_error(target)(error),
+    })
+}
+
+fn refused(path: &str, problem: &'static str) -> ArchiveError {
+    ArchiveError::Path { path: path.to_owned(), problem }
+}
+
+fn write_error(path: &Path) -> impl FnOnce(io::Error) -> ArchiveError {
+    move |source| ArchiveError::Write { path: path.to_owned(), source }
+}

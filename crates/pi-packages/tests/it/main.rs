@@ -1,0 +1,11 @@
+//! Tests of the package manager, with a registry server of their own and real git repositories.
+
+mod archives;
+mod env;
+mod git;
+mod hostile;
+mod install;
+mod network;
+mod registry;
+mod resolution;
+mod settings;
