@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use pi_coding_agent::Environment;
 use pi_coding_agent::resources::GitLocation;
 
 use crate::PackageError;
@@ -37,8 +38,7 @@ const VARIABLES: &[(&str, &str)] = &[
 pub(crate) struct Checkout<'a> {
     location: &'a GitLocation,
     directory: &'a Path,
-    /// The user chose how git calls ssh; otherwise ssh must not ask either.
-    has_ssh_command: bool,
+    environment: &'a Environment,
     /// Error output of the call that failed.
     pub(crate) errors: String,
 }
@@ -47,9 +47,9 @@ impl<'a> Checkout<'a> {
     pub(crate) fn new(
         location: &'a GitLocation,
         directory: &'a Path,
-        has_ssh_command: bool,
+        environment: &'a Environment,
     ) -> Self {
-        Self { location, directory, has_ssh_command, errors: String::new() }
+        Self { location, directory, environment, errors: String::new() }
     }
 
     /// Returns true if there is a checkout.
@@ -171,10 +171,12 @@ impl<'a> Checkout<'a> {
         let words = CONFIG.iter().chain(arguments).map(|word| (*word).to_owned());
         let words: Vec<String> = words.collect();
         let mut variables = VARIABLES.to_vec();
-        if !self.has_ssh_command {
+        let is_set = |name: &&str| self.environment.variable(name).is_some();
+        if !["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(is_set) {
+            // ssh must not ask either, unless the user chose how git calls it.
             variables.push(("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"));
         }
-        let result = process::run("git", &words, at, &variables, errors).await;
+        let result = process::run("git", &words, at, self.environment, &variables, errors).await;
         let output = result.map_err(|error| match error {
             // The settings would hide what failed.
             PackageError::Command { code, .. } => {

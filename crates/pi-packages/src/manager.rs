@@ -172,8 +172,8 @@ impl PackageManager {
         let _lock = self.lock(&root).await?;
         if let Some(command) = self.npm_command() {
             let mut errors = String::new();
-            let cwd = self.environment.cwd.clone();
-            let result = command.uninstall(name, &root, &cwd, &mut errors).await;
+            let removing = command.uninstall(name, &root, &self.environment, &mut errors);
+            let result = removing.await;
             return self.command_result(result, errors);
         }
         let remove = [name.to_owned()].into();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use pi_coding_agent::Environment;
 use tokio::process::Command;
 
 use crate::PackageError;
@@ -14,17 +15,19 @@ pub(crate) struct Output {
     pub(crate) stderr: String,
 }
 
-/// Runs a program in a directory with further variables; an empty value removes one. Fails if the
-/// program fails, with its error output in `errors`.
+/// Runs a program in a directory, with the variables of the environment and further ones; an empty
+/// value removes one. Fails if the program fails, with its error output in `errors`.
 pub(crate) async fn run(
     program: &str,
     arguments: &[String],
     directory: &Path,
+    environment: &Environment,
     variables: &[(&str, &str)],
     errors: &mut String,
 ) -> Result<Output, PackageError> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).kill_on_drop(true);
+    command.envs(environment.variables.iter());
     for (name, value) in variables {
         if value.is_empty() {
             command.env_remove(name);

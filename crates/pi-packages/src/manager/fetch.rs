@@ -52,8 +52,8 @@ impl PackageManager {
                 std::fs::write(&manifest, text).map_err(PackageError::file(&manifest))?;
             }
             let mut errors = String::new();
-            let cwd = self.environment.cwd.clone();
-            let result = command.install(&wanted, root, &cwd, &mut errors).await;
+            let installing = command.install(&wanted, root, &self.environment, &mut errors);
+            let result = installing.await;
             return self.command_result(result, errors);
         }
         let add = [(name.to_owned(), spec.map(str::to_owned))].into();
@@ -72,9 +72,7 @@ impl PackageManager {
         directory: &Path,
     ) -> Result<bool, PackageError> {
         let _lock = self.lock(root).await?;
-        let has_ssh_command = self.environment.variable("GIT_SSH_COMMAND").is_some()
-            || self.environment.variable("GIT_SSH").is_some();
-        let mut checkout = Checkout::new(git, directory, has_ssh_command);
+        let mut checkout = Checkout::new(git, directory, &self.environment);
         let is_there = checkout.exists();
         let result = match is_there {
             true => checkout.update().await,
@@ -108,7 +106,8 @@ impl PackageManager {
         }
         if let Some(command) = self.npm_command() {
             let mut errors = String::new();
-            let result = command.install_dependencies(directory, &mut errors).await;
+            let result = command.install_dependencies(directory, &self.environment, &mut errors);
+            let result = result.await;
             return self.command_result(result, errors);
         }
         let registry = self.registry(self.scope_of(root));

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use pi_coding_agent::Environment;
+
 use crate::PackageError;
 use crate::process::{self, Output};
 
@@ -51,11 +53,11 @@ impl NpmCommand {
         &self,
         spec: &str,
         root: &Path,
-        cwd: &Path,
+        environment: &Environment,
         errors: &mut String,
     ) -> Result<Output, PackageError> {
         let arguments = self.in_root("install", spec, root, true);
-        self.run(arguments, cwd, errors).await
+        self.run(arguments, &environment.cwd, environment, errors).await
     }
 
     /// Removes a package below `root`.
@@ -63,17 +65,18 @@ impl NpmCommand {
         &self,
         name: &str,
         root: &Path,
-        cwd: &Path,
+        environment: &Environment,
         errors: &mut String,
     ) -> Result<Output, PackageError> {
         let arguments = self.in_root("uninstall", name, root, self.kind == Kind::Npm);
-        self.run(arguments, cwd, errors).await
+        self.run(arguments, &environment.cwd, environment, errors).await
     }
 
     /// Installs the dependencies of a repository.
     pub(crate) async fn install_dependencies(
         &self,
         repository: &Path,
+        environment: &Environment,
         errors: &mut String,
     ) -> Result<Output, PackageError> {
         let words: &[&[&str]] = match self.kind {
@@ -83,7 +86,7 @@ impl NpmCommand {
             Kind::Other => &[&["install"]],
         };
         let arguments = words.concat().into_iter().map(str::to_owned).collect();
-        self.run(arguments, repository, errors).await
+        self.run(arguments, repository, environment, errors).await
     }
 
     fn in_root(&self, verb: &str, spec: &str, root: &Path, with_options: bool) -> Vec<String> {
@@ -104,11 +107,12 @@ impl NpmCommand {
         &self,
         arguments: Vec<String>,
         directory: &Path,
+        environment: &Environment,
         errors: &mut String,
     ) -> Result<Output, PackageError> {
         let all = self.arguments.iter().cloned().chain(arguments).collect::<Vec<_>>();
         let variables = [("npm_config_ignore_scripts", "true")];
-        process::run(&self.program, &all, directory, &variables, errors).await
+        process::run(&self.program, &all, directory, environment, &variables, errors).await
     }
 }
 

@@ -64,9 +64,17 @@ fn pax(key: &str, value: &str) -> String {
 }
 
 /// Appends a header and its content.
-pub(crate) fn block(out: &mut Vec<u8>, path: &str, kind: u8, link: &str, mode: u32, content: &[u8]) {
+pub(crate) fn block(
+    out: &mut Vec<u8>,
+    path: &str,
+    kind: u8,
+    link: &str,
+    mode: u32,
+    content: &[u8],
+) {
     let mut header = [0_u8; 512];
-    let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+    let mut put =
+        |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
     put(0, path);
     put(100, &format!("{mode:07o}"));
     put(124, &format!("{:011o}", content.len()));

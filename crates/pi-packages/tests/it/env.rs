@@ -65,7 +65,8 @@ impl TestEnv {
     pub(crate) fn manager_in(&self, trusted: bool) -> PackageManager {
         let mut environment = Environment::new(self.path("proj"), self.path("agent"));
         environment.home = Some(self.path("home"));
-        environment.variables = Arc::new(self.variables.iter().cloned().collect());
+        let home = ("HOME".to_owned(), self.path("home").display().to_string());
+        environment.variables = Arc::new(self.variables.iter().cloned().chain([home]).collect());
         let settings = SettingsStore::load(&environment, trusted);
         let events = Arc::clone(&self.events);
         let report = Box::new(move |event| events.lock().unwrap().push(event));
@@ -93,15 +94,21 @@ impl TestEnv {
     /// Returns the versions of the installed packages by their place.
     pub(crate) fn installed(&self) -> Vec<String> {
         let tree = self.tree("agent/npm");
-        let manifests = tree.iter().filter(|path| {
-            path.ends_with("/package.json") && path.contains("node_modules/")
-        });
-        manifests
+        let manifests = tree
+            .iter()
+            .filter(|path| path.ends_with("/package.json") && path.contains("node_modules/"));
+        let mut installed: Vec<String> = manifests
             .map(|path| {
                 let package = self.json(&format!("agent/npm/{path}"));
                 let place = path.trim_end_matches("/package.json");
-                format!("{place} {}@{}", package["name"].as_str().unwrap(), package["version"].as_str().unwrap())
+                format!(
+                    "{place} {}@{}",
+                    package["name"].as_str().unwrap(),
+                    package["version"].as_str().unwrap()
+                )
             })
-            .collect()
+            .collect();
+        installed.sort();
+        installed
     }
 }
