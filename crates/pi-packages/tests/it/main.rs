@@ -1,5 +1,7 @@
 //! Tests of the package manager, with a registry server of their own and real git repositories.
 
+#![allow(clippy::unwrap_used)]
+
 mod archives;
 mod env;
 mod git;
