@@ -368,6 +368,14 @@ impl Host {
         })
     }
 
+    /// Returns the extension whose calls are under way, if it is only one.
+    pub(crate) fn only_caller(&self) -> Option<(ExtensionId, Arc<str>)> {
+        let calls = self.calls.borrow();
+        let mut callers = calls.values().map(|(extension, _)| *extension);
+        let first = callers.next().filter(|first| callers.all(|other| other == *first))?;
+        self.with_extension(first, |loaded| (first, Arc::clone(&loaded.path)))
+    }
+
     /// Returns the extension that a stack names.
     pub(crate) fn owner_of_stack(&self, stack: &str) -> Option<(ExtensionId, Arc<str>)> {
         self.owner_of(&files_of_stack(stack))

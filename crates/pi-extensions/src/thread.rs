@@ -177,7 +177,7 @@ fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'
         }
     });
     if let Some(files) = entered.interrupted {
-        let owner = host.owner_of(&files);
+        let owner = host.owner_of(&files).or_else(|| host.only_caller());
         let seconds = limits.slice.as_secs_f32();
         let message = STOPPED.to_owned();
         let place = files.first().map(|file| format!("\n    at {file}")).unwrap_or_default();
