@@ -34,6 +34,8 @@ pub(crate) struct State {
     /// The runtime of the session. What belongs to the session runs there, so that a busy
     /// extension does not stop it.
     main: Handle,
+    /// The thread runs tests of extensions, which may start sessions.
+    pub(crate) is_test: bool,
     pub(crate) access: Access,
     pub(crate) process: ProcessState,
     clock: Rc<Clock>,
@@ -53,6 +55,8 @@ pub(crate) struct State {
 
 /// What the JavaScript of a thread can see and reach outside of the engine, and the time it has.
 pub(crate) struct Outside {
+    /// The thread runs tests of extensions.
+    pub(crate) is_test: bool,
     pub(crate) access: Access,
     pub(crate) process: ProcessState,
     pub(crate) clock: Rc<Clock>,
@@ -99,10 +103,11 @@ impl Host {
         cache: Cache,
         reporter: Arc<dyn Fn(Report) + Send + Sync>,
     ) -> Self {
-        let Outside { access, process, clock } = outside;
+        let Outside { is_test, access, process, clock } = outside;
         Self(Rc::new(State {
             tasks,
             main,
+            is_test,
             access,
             process,
             clock,

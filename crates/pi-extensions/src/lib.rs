@@ -31,6 +31,7 @@ mod native;
 mod process;
 mod resolve;
 mod source;
+pub mod testing;
 mod thread;
 mod value;
 

@@ -63,6 +63,7 @@ const HOST: &[HostModule] = host_modules! {
     "pi:stack" = "host/stack.js",
     "pi:timers" = "host/timers.js",
     "pi:extensions" = "pi/extensions.js",
+    "pi/test" = "testing/test.js",
     "pi:api" = "pi/api.js",
     "pi:context" = "pi/context.js",
 };

@@ -23,6 +23,7 @@ const AREAS: &[(&str, Install)] = &[
     ("console", console::install),
     ("modules", modules::install),
     ("session", session::install),
+    ("testing", crate::testing::install),
     ("timers", timers::install),
 ];
 

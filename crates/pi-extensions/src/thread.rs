@@ -31,6 +31,8 @@ pub struct ThreadOptions {
     pub process: ProcessOptions,
     /// Directory of compiled code; `None` keeps nothing.
     pub cache: Option<PathBuf>,
+    /// The thread runs tests of extensions, which may start sessions.
+    pub is_test: bool,
     /// Receives errors that no call returns.
     pub reporter: Arc<dyn Fn(Report) + Send + Sync>,
 }
@@ -134,7 +136,7 @@ fn run(
     weak: mpsc::WeakUnboundedSender<Task>,
     mut receiver: mpsc::UnboundedReceiver<Task>,
 ) {
-    let ThreadOptions { limits, access, process, cache, reporter } = options;
+    let ThreadOptions { limits, access, process, cache, is_test, reporter } = options;
     let failed = |error: String| reporter(Report { extension: None, event: "uncaught", error });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
@@ -146,7 +148,7 @@ fn run(
         Err(error) => return failed(error.to_string()),
     };
     let process = ProcessState::new(process);
-    let outside = Outside { access, process, clock: engine.clock() };
+    let outside = Outside { is_test, access, process, clock: engine.clock() };
     let host = Host::new(weak, main.clone(), outside, Cache::new(cache), Arc::clone(&reporter));
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {

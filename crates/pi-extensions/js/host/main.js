@@ -7,7 +7,14 @@ loader.requireHost("pi:stack").install();
 const timers = loader.requireHost("pi:timers");
 const extensions = loader.requireHost("pi:extensions");
 
+/** Runs the tests of a file. */
+async function runTests(path) {
+	await new loader.ModuleGraph().import(path);
+	return loader.requireHost("pi/test").runAll();
+}
+
 return {
 	fireTimer: timers.fire,
+	runTests,
 	...extensions,
 };

@@ -6,5 +6,6 @@ mod hostile;
 mod kit;
 mod loading;
 mod process;
+mod test_runner;
 mod trial;
 mod typebox;
