@@ -71,7 +71,14 @@ impl ExtensionHost {
         }
         let HostOptions { limits, process, cache, reporter } = self.0.options.clone();
         let access = Access::default();
-        let thread = JsThread::start(ThreadOptions { limits, access, process, cache, is_test: false, reporter })?;
+        let thread = JsThread::start(ThreadOptions {
+            limits,
+            access,
+            process,
+            cache,
+            is_test: false,
+            reporter,
+        })?;
         *slot = Some(thread.clone());
         Ok(thread)
     }

@@ -60,7 +60,6 @@ struct TestSession {
     problems: Vec<String>,
     directory: TempDir,
     reports: Arc<Mutex<Vec<String>>>,
-    _host: ExtensionHost,
 }
 
 type Sessions = Arc<Mutex<BTreeMap<u32, Arc<TestSession>>>>;
@@ -160,30 +159,24 @@ async fn start(
     }
     let reports: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&reports);
-    let host = ExtensionHost::start(HostOptions {
+    let host = ExtensionHost::new(HostOptions {
         limits: Limits::default(),
         process: ProcessOptions { variables, ..ProcessOptions::new(&project) },
         cache: None,
         reporter: Arc::new(move |report| lock(&seen).push(report.error)),
-    })?;
+    });
     let (model, ui) = (Faux::new(), Arc::new(ScriptedUi::default()));
     let mut options = AgentOptions::new(Environment::new(&project, directory.path().join("agent")));
     options.session = SessionSelector::InMemory;
     options.custom_model = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
-    options.extensions = wanted.extensions.iter().map(|path| host.open(path)).collect();
+    options.resources.extensions =
+        wanted.extensions.iter().map(|path| path.display().to_string()).collect();
+    options.open_extension = Some(Arc::new(move |source| host.open(source)));
     options.ui = Arc::clone(&ui) as _;
     options.mode = RunMode::Rpc;
     let created = Box::pin(create_agent_session(options)).await?;
     let problems = created.diagnostics.iter().map(ToString::to_string).collect();
-    Ok(TestSession {
-        runtime: created.runtime,
-        model,
-        ui,
-        problems,
-        directory,
-        reports,
-        _host: host,
-    })
+    Ok(TestSession { runtime: created.runtime, model, ui, problems, directory, reports })
 }
 
 fn scripted(reply: Value) -> Result<Reply, NativeError> {
