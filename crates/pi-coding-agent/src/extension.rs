@@ -43,14 +43,14 @@ pub use questions::{
 pub use registry::{
     ArgumentCompleter, Command, CommandHandler, Completion, CompletionProvider, CompletionRequest,
     Exposure, Flag, FlagKind, FlagValue, NamedCommand, ProviderRegistration, Registry,
-    RegistryError, RenderRequest, RenderTarget, Renderer, Shortcut, ToolRegistration,
-    command_handler,
+    RegistryError, RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut,
+    ToolRegistration, command_handler,
 };
 pub use runner::{Asked, ExtensionFailure, Extensions};
 pub use ui::{
     Component, ComponentFactory, ComponentHandle, ComponentMessage, ComponentSlot, CustomOptions,
-    Dialog, DialogAnswer, DialogOptions, ExtensionUi, InputListener, InputSubscription, NoUi,
-    NotifyKind, Theme, ThemeError, Ui, UiUpdate, WidgetPlacement,
+    Dialog, DialogAnswer, DialogOptions, ExtensionUi, FooterData, InputDecision, InputListener,
+    InputSubscription, NoUi, NotifyKind, Theme, ThemeError, Ui, UiUpdate, WidgetPlacement,
 };
 
 use crate::session::SessionEvent;

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::create::{LoadedExtensions, Services};
 use crate::extension::{
-    BeforeFork, BeforeSwitch, DiscoverReason, Registry, ResourcesDiscover, SwitchReason,
+    BeforeFork, BeforeSwitch, DiscoverReason, Registry, ResourcesDiscover, SwitchReason, UiUpdate,
 };
 use crate::session::{
     AgentSession, SessionEvent, SessionListener, ShutdownReason, StartReason, Subscribers,
@@ -200,6 +200,7 @@ impl AgentRuntime {
         let session = self.session();
         let reason = ShutdownReason::Reload;
         session.emit(SessionEvent::SessionShutdown { reason, target_session_file: None }).await;
+        session.extension_context().interface().update(UiUpdate::Reset);
         let services = self.services().reloaded();
         let mut problems = services.diagnostics();
         let failures = session.extensions().reload(services.open_extensions()).await;
@@ -273,6 +274,7 @@ impl AgentRuntime {
         // The extensions of the old session end before those of the new one are loaded: what they
         // hold, such as a port, must be free.
         old.emit(SessionEvent::SessionShutdown { reason: shutdown, target_session_file }).await;
+        old.extension_context().interface().update(UiUpdate::Reset);
         old.extensions().unload();
         let services = self.services();
         let (services, loaded) = match services.for_directory(log.cwd()).await {

@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
+use crate::component::Shown;
 use crate::engine::Clock;
 use crate::error::{NativeError, ScriptError};
 use crate::extension::Listeners;
@@ -42,6 +43,8 @@ pub(crate) struct State {
     pub(crate) cache: Cache,
     /// Position maps of the compiled files, by name.
     pub(crate) maps: RefCell<BTreeMap<String, PositionMap>>,
+    /// Components on the screen.
+    pub(crate) shown: Shown,
     extensions: RefCell<BTreeMap<ExtensionId, Loaded>>,
     /// Functions of `js/host/main.js` that Rust calls.
     entry: RefCell<Option<Persistent<Object<'static>>>>,
@@ -113,6 +116,7 @@ impl Host {
             clock,
             cache,
             maps: RefCell::default(),
+            shown: Shown::default(),
             extensions: RefCell::default(),
             entry: RefCell::default(),
             waiting: RefCell::default(),
@@ -173,6 +177,16 @@ impl Host {
     /// Returns the surroundings of the last call of an extension.
     pub(crate) fn context(&self, id: ExtensionId) -> Option<ExtensionContext> {
         self.extensions.borrow().get(&id).and_then(|loaded| loaded.context.clone())
+    }
+
+    /// Requests a frame in which everything that JavaScript draws is drawn again.
+    pub(crate) fn redraw(&self) {
+        self.shown.redraw();
+        let extensions = self.extensions.borrow();
+        // All extensions of a thread share the interface.
+        if let Some(context) = extensions.values().find_map(|loaded| loaded.context.as_ref()) {
+            context.ui().interface().redraw_rendered();
+        }
     }
 
     /// Reports an error that no call returns.

@@ -14,11 +14,13 @@
 //! - `modules` and `js/`: the modules that an import finds without a file.
 //! - `native`: the functions of Rust that those modules use, one file per area.
 //! - `process`: extensions that are programs of their own.
+//! - `component` and `render`: what extensions draw, on a screen that does not wait for them.
 //! - `access`: what the JavaScript may reach.
 
 #![allow(dead_code)] // Removed when all areas exist.
 
 mod access;
+mod component;
 mod engine;
 mod error;
 mod extension;
@@ -29,6 +31,7 @@ mod limits;
 mod modules;
 mod native;
 mod process;
+mod render;
 mod resolve;
 mod source;
 pub mod testing;

@@ -66,6 +66,15 @@ const HOST: &[HostModule] = host_modules! {
     "pi/test" = "testing/test.js",
     "pi:api" = "pi/api.js",
     "pi:context" = "pi/context.js",
+    "pi:ui" = "pi/ui.js",
+    "pi:screen" = "pi/screen.js",
+    "pi:components" = "pi/components.js",
+    "pi:drawing" = "pi/drawing.js",
+    "pi:editor-slot" = "pi/editor-slot.js",
+    "pi:renderers" = "pi/renderers.js",
+    "pi:autocomplete" = "pi/autocomplete.js",
+    "pi:keybindings" = "pi/keybindings.js",
+    "pi:theme" = "pi/theme.js",
 };
 
 fn modules() -> impl Iterator<Item = &'static HostModule> {

@@ -8,11 +8,14 @@ mod console;
 mod modules;
 mod session;
 mod timers;
+mod ui;
 
 use rquickjs::{Ctx, Function, Object};
 
 use crate::error::NativeError;
 use crate::host::Host;
+
+pub(crate) use timers::report_uncaught;
 
 /// Builds the object of one area.
 type Install = for<'js> fn(&Ctx<'js>, &Host) -> rquickjs::Result<Object<'js>>;
@@ -25,6 +28,7 @@ const AREAS: &[(&str, Install)] = &[
     ("session", session::install),
     ("testing", crate::testing::install),
     ("timers", timers::install),
+    ("ui", ui::install),
 ];
 
 /// Returns the function that builds an area by its name.

@@ -1,8 +1,11 @@
 //! A thread with a JavaScript runtime. Everything that runs on it is a task that was posted to it.
 
+mod bounded;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc as blocking};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rquickjs::{Ctx, FromJs, Value};
@@ -17,6 +20,9 @@ use crate::host_process::{ProcessOptions, ProcessState};
 use crate::limits::Limits;
 use crate::source::cache::Cache;
 use crate::{modules, native};
+
+/// Time for which a frame of the screen waits for JavaScript.
+const PATIENCE: Duration = Duration::from_millis(30);
 
 /// Work on a JavaScript thread.
 pub(crate) type Task = Box<dyn FnOnce(&Ctx<'_>, &Host) + Send>;
@@ -47,23 +53,25 @@ impl std::fmt::Debug for ThreadOptions {
 #[derive(Clone, Debug)]
 pub struct JsThread {
     tasks: mpsc::UnboundedSender<Task>,
+    /// The screen waits for an answer that did not come in time.
+    late: Arc<AtomicBool>,
 }
 
 /// A thread, without keeping it alive.
 #[derive(Clone, Debug)]
-pub(crate) struct WeakJsThread(mpsc::WeakUnboundedSender<Task>);
+pub(crate) struct WeakJsThread(mpsc::WeakUnboundedSender<Task>, Arc<AtomicBool>);
 
 impl WeakJsThread {
     /// Returns the thread if it is still used.
     pub(crate) fn upgrade(&self) -> Option<JsThread> {
-        self.0.upgrade().map(|tasks| JsThread { tasks })
+        self.0.upgrade().map(|tasks| JsThread { tasks, late: Arc::clone(&self.1) })
     }
 }
 
 impl JsThread {
     /// Returns a handle that does not keep the thread alive.
     pub(crate) fn downgrade(&self) -> WeakJsThread {
-        WeakJsThread(self.tasks.downgrade())
+        WeakJsThread(self.tasks.downgrade(), Arc::clone(&self.late))
     }
 
     /// Starts a thread. What belongs to the session runs on the current tokio runtime.
@@ -78,7 +86,7 @@ impl JsThread {
             .name("extensions".to_owned())
             .stack_size(stack)
             .spawn(move || run(options, &main, weak, receiver))?;
-        Ok(Self { tasks })
+        Ok(Self { tasks, late: Arc::default() })
     }
 
     /// Runs a task on the thread.
@@ -109,18 +117,27 @@ impl JsThread {
         answer.await.unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// Runs a task and waits for its result at most for `limit`. For callers that cannot wait
-    /// asynchronously; they need another answer for `None`.
-    pub(crate) fn call_blocking<T: Send + 'static>(
+    /// Runs a task for the screen and waits a moment for its result. Without an answer the thread
+    /// counts as late: no other call waits before it has answered, and then it requests a frame.
+    pub(crate) fn call_for_screen<T: Send + 'static>(
         &self,
-        limit: Duration,
         task: impl FnOnce(&Ctx<'_>, &Host) -> T + Send + 'static,
     ) -> Option<T> {
-        let (reply, answer) = blocking::sync_channel(1);
+        if self.is_late() {
+            return None;
+        }
+        let (question, reply) = bounded::ask(Arc::clone(&self.late));
         self.post(move |ctx, host| {
-            let _ = reply.try_send(task(ctx, host));
+            if !reply.send(task(ctx, host)) {
+                host.redraw();
+            }
         });
-        answer.recv_timeout(limit).ok()
+        question.wait(PATIENCE)
+    }
+
+    /// Returns true if the thread has not answered the screen in time.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Acquire)
     }
 }
 

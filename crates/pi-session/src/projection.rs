@@ -108,14 +108,9 @@ fn unedited(entry: &Entry) -> Vec<AgentMessage> {
     let timestamp = time::parse_ms(&entry.timestamp).unwrap_or_default() as f64;
     let custom = match &entry.body {
         EntryBody::Message(message) => return vec![message.clone()],
-        EntryBody::CustomMessage(body) => AgentMessage::custom(&ExtensionMessage {
-            custom_type: body.custom_type.clone(),
-            content: body.content.clone(),
-            display: body.display,
-            details: body.details.clone(),
-            timestamp,
-            ..ExtensionMessage::default()
-        }),
+        EntryBody::CustomMessage(_) => {
+            AgentMessage::custom(&ExtensionMessage::from_entry(entry).unwrap_or_default())
+        }
         EntryBody::BranchSummary(body) if !body.summary.is_empty() => {
             let (summary, from_id) = (body.summary.clone(), body.from_id.clone());
             AgentMessage::custom(&BranchSummaryMessage { summary, from_id, timestamp })

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use pi_protocol::{
-    AgentMessage, CustomMessage, Extra, Message, MessageContent, UserBlock, UserContent,
-    UserMessage,
+    AgentMessage, CustomMessage, Entry, EntryBody, Extra, Message, MessageContent, UserBlock,
+    UserContent, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::time;
 
 /// A command that the user ran, and its result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -62,6 +64,21 @@ pub struct ExtensionMessage {
     /// Fields unknown to this crate.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+impl ExtensionMessage {
+    /// Returns the message of an entry that contains one.
+    pub fn from_entry(entry: &Entry) -> Option<Self> {
+        let EntryBody::CustomMessage(body) = &entry.body else { return None };
+        Some(Self {
+            custom_type: body.custom_type.clone(),
+            content: body.content.clone(),
+            display: body.display,
+            details: body.details.clone(),
+            timestamp: time::parse_ms(&entry.timestamp).unwrap_or_default() as f64,
+            ..Self::default()
+        })
+    }
 }
 
 /// The summary of an abandoned branch.

@@ -38,6 +38,7 @@ mod panel;
 mod panels;
 mod preferences;
 mod prelude;
+mod publish;
 mod queue;
 mod raw_input;
 mod report;

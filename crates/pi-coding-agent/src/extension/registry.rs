@@ -20,7 +20,7 @@ pub use commands::{ArgumentCompleter, Command, CommandHandler, NamedCommand, com
 pub use flags::{Flag, FlagKind, FlagValue};
 pub use items::{
     Completion, CompletionProvider, CompletionRequest, Exposure, ProviderRegistration,
-    RenderRequest, RenderTarget, Renderer, Shortcut, ToolRegistration,
+    RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut, ToolRegistration,
 };
 
 use super::{Extension, QuestionKind};
@@ -275,6 +275,11 @@ impl Registry {
         let contents = self.contents();
         let matching = contents.renderers.iter().filter(|renderer| renderer.item.0 == *target);
         matching.map(|renderer| Arc::clone(&renderer.item.1)).collect()
+    }
+
+    /// Returns true if a renderer for this target exists.
+    pub fn has_renderer(&self, target: &RenderTarget) -> bool {
+        self.contents().renderers.iter().any(|renderer| renderer.item.0 == *target)
     }
 
     /// Registers a source of completions for the editor.

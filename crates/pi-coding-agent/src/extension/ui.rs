@@ -6,6 +6,8 @@
 mod component;
 mod handle;
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,6 +95,29 @@ pub trait Ui: Send + Sync {
         None
     }
 
+    /// Returns a number that changes with the theme.
+    fn theme_generation(&self) -> u64 {
+        0
+    }
+
+    /// Returns columns and rows of the terminal; `None` if components cannot be shown.
+    fn terminal_size(&self) -> Option<(usize, usize)> {
+        None
+    }
+
+    /// Returns what the footer shows besides the session.
+    fn footer_data(&self) -> FooterData {
+        FooterData::default()
+    }
+
+    /// Returns the keys of all actions, by the name of the action.
+    fn keybindings(&self) -> BTreeMap<String, Vec<String>> {
+        BTreeMap::new()
+    }
+
+    /// Draws again what renderers of extensions drew.
+    fn redraw_rendered(&self) {}
+
     /// Selects a theme.
     fn set_theme(&self, _name: &str) -> Result<(), ThemeError> {
         Err(ThemeError("UI not available".to_owned()))
@@ -101,15 +126,27 @@ pub trait Ui: Send + Sync {
     /// Adds a source of completions for the editor.
     fn add_completion_provider(&self, _provider: CompletionProvider) {}
 
-    /// Calls `listener` with raw terminal input before the screen sees it. The listener returns
-    /// true to consume the input. Dropping the guard removes the listener.
+    /// Calls `listener` with raw terminal input before the screen sees it. Dropping the guard
+    /// removes the listener.
     fn on_terminal_input(&self, _listener: InputListener) -> InputSubscription {
         InputSubscription::default()
     }
 }
 
-/// Receives raw terminal input; returns true to consume it.
-pub type InputListener = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// Receives raw terminal input.
+pub type InputListener = Arc<dyn Fn(&str) -> InputDecision + Send + Sync>;
+
+/// The decision of an [`InputListener`] about raw terminal input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum InputDecision {
+    /// The input goes on.
+    #[default]
+    Pass,
+    /// The input ends here.
+    Consume,
+    /// Other input goes on instead.
+    Replace(String),
+}
 
 /// Keeps an [`InputListener`] until it is dropped.
 #[derive(Default)]
@@ -208,9 +245,10 @@ pub struct DialogOptions {
 #[non_exhaustive]
 #[allow(missing_docs)] // The fields say it.
 pub enum UiUpdate {
+    /// Shows a message; without a kind it is an information.
     Notify {
         message: String,
-        kind: NotifyKind,
+        kind: Option<NotifyKind>,
     },
     /// Sets a text in the status line; `None` removes it.
     SetStatus {
@@ -221,7 +259,8 @@ pub enum UiUpdate {
     SetWidget {
         key: String,
         lines: Option<Vec<String>>,
-        placement: WidgetPlacement,
+        /// Above the editor if absent.
+        placement: Option<WidgetPlacement>,
     },
     SetTitle {
         title: String,
@@ -242,6 +281,7 @@ pub enum UiUpdate {
     /// Sets the frames of the spinner; `None` restores the built-in ones.
     SetWorkingIndicator {
         frames: Option<Vec<String>>,
+        interval_ms: Option<u64>,
     },
     SetHiddenThinkingLabel {
         label: Option<String>,
@@ -249,6 +289,8 @@ pub enum UiUpdate {
     SetToolsExpanded {
         expanded: bool,
     },
+    /// Removes everything that extensions have put on the screen: their session ends.
+    Reset,
 }
 
 /// Severity of a notification.
@@ -288,16 +330,22 @@ pub enum WidgetPlacement {
 pub struct Theme {
     /// Name of the theme.
     pub name: String,
+    /// File of the theme; `None` for a built-in one.
+    pub path: Option<PathBuf>,
+    /// The theme is made for a light background.
+    pub is_light: bool,
     /// Escape sequence that begins each color, by the color's name; empty without a screen.
-    pub foreground: std::collections::BTreeMap<String, String>,
+    pub foreground: BTreeMap<String, String>,
     /// Escape sequence that begins each background, by its name; empty without a screen.
-    pub background: std::collections::BTreeMap<String, String>,
+    pub background: BTreeMap<String, String>,
 }
 
 impl Default for Theme {
     fn default() -> Self {
         Self {
             name: "system".to_owned(),
+            path: None,
+            is_light: false,
             foreground: Default::default(),
             background: Default::default(),
         }
@@ -322,6 +370,17 @@ impl Theme {
     }
 }
 
+/// What the footer shows besides the session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FooterData {
+    /// Branch of the repository, `detached` without one; `None` outside of a repository.
+    pub branch: Option<String>,
+    /// Texts that extensions set with [`UiUpdate::SetStatus`], by key.
+    pub statuses: BTreeMap<String, String>,
+    /// Number of providers that can be used.
+    pub available_providers: usize,
+}
+
 /// A theme could not be selected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -336,6 +395,6 @@ impl Ui for NoUi {}
 impl dyn Ui + '_ {
     /// Shows a message.
     pub fn notify(&self, message: impl Into<String>, kind: NotifyKind) {
-        self.update(UiUpdate::Notify { message: message.into(), kind });
+        self.update(UiUpdate::Notify { message: message.into(), kind: Some(kind) });
     }
 }

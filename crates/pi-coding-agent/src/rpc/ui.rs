@@ -111,8 +111,9 @@ impl Ui for RpcUi {
             }
             UiUpdate::SetWidget { key, lines, placement } => {
                 let placement = match placement {
-                    WidgetPlacement::AboveEditor => None,
-                    WidgetPlacement::BelowEditor => Some("belowEditor"),
+                    None => None,
+                    Some(WidgetPlacement::AboveEditor) => Some("aboveEditor"),
+                    Some(WidgetPlacement::BelowEditor) => Some("belowEditor"),
                 };
                 let fields = json!({
                     "widgetKey": key, "widgetLines": lines, "widgetPlacement": placement,
@@ -130,7 +131,8 @@ impl Ui for RpcUi {
             | UiUpdate::SetWorkingVisible { .. }
             | UiUpdate::SetWorkingIndicator { .. }
             | UiUpdate::SetHiddenThinkingLabel { .. }
-            | UiUpdate::SetToolsExpanded { .. } => {}
+            | UiUpdate::SetToolsExpanded { .. }
+            | UiUpdate::Reset => {}
         }
     }
 

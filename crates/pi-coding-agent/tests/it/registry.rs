@@ -7,8 +7,8 @@ use pi_agent::{FnTool, Invocation, ToolError};
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::extension::{
     Command, Exposure, Extension, ExtensionError, Extensions, Flag, FlagKind, FlagValue, Handlers,
-    ProviderRegistration, Registry, RenderRequest, RenderTarget, Shortcut, ToolRegistration,
-    command_handler,
+    ProviderRegistration, Registry, RenderRequest, RenderTarget, Rendered, Shortcut,
+    ToolRegistration, command_handler,
 };
 use pi_coding_agent::session::{PromptOptions, SessionEvent};
 use pi_protocol::Tool;
@@ -171,18 +171,16 @@ async fn shortcuts_renderers_and_completions_have_their_rules() {
         registry.register_renderer(
             owner,
             RenderTarget::Message("note".to_owned()),
-            Arc::new(move |_: RenderRequest| {
-                let lines = lines.clone();
-                Box::pin(async move { Ok(Some(lines)) })
-            }),
+            Arc::new(move |_: &RenderRequest| Some(Rendered::Lines(lines.clone()))),
         );
         registry.register_completions(owner, Arc::new(|_| Box::pin(async { Vec::new() })));
     }
     let shortcuts = registry.shortcuts();
     assert_eq!((shortcuts.len(), shortcuts[0].description.as_deref()), (1, Some("b")));
     let renderers = registry.renderers(&RenderTarget::Message("note".to_owned()));
-    let request = RenderRequest { subject: json!({}), width: 80, expanded: false };
-    assert_eq!(renderers[0](request).await.unwrap(), Some(vec!["a".to_owned()]));
+    let key = String::new();
+    let request = RenderRequest { subject: json!({}), key, width: 80, expanded: false };
+    assert_eq!(renderers[0](&request), Some(Rendered::Lines(vec!["a".to_owned()])));
     assert_eq!(registry.completions().len(), 2);
     registry.remove_owner("b");
     assert_eq!(registry.completions().len(), 1);

@@ -17,4 +17,5 @@ return {
 	fireTimer: timers.fire,
 	runTests,
 	...extensions,
+	screen: (...args) => loader.requireHost("pi:drawing").screen(...args),
 };

@@ -2,5 +2,9 @@
 
 /** Creates the context of a call. */
 exports.createContext = function createContext(binding) {
-	return {};
+	return {
+		get ui() {
+			return require("pi:ui").uiOf(binding);
+		},
+	};
 };

@@ -132,6 +132,11 @@ impl Keymap {
         self.keys.get(action).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns all actions with their keys.
+    pub fn bindings(&self) -> impl Iterator<Item = (&str, &[KeyId])> {
+        self.keys.iter().map(|(action, keys)| (action.as_str(), keys.as_slice()))
+    }
+
     /// Returns the keys of an action as text for hints: `escape/ctrl+c`.
     pub fn label(&self, action: &str) -> String {
         let keys: Vec<String> = self.keys(action).iter().map(ToString::to_string).collect();

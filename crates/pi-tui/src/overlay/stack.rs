@@ -72,6 +72,13 @@ impl Overlays {
         }
     }
 
+    /// Changes size and position of an overlay.
+    pub fn set_options(&mut self, id: OverlayId, options: OverlayOptions) {
+        if let Some(overlay) = self.overlays.iter_mut().find(|overlay| overlay.id == id) {
+            overlay.options = options;
+        }
+    }
+
     /// Returns true if the overlay is hidden or closed.
     pub fn is_hidden(&self, id: OverlayId) -> bool {
         self.overlays

@@ -12,7 +12,7 @@ impl Theme {
             let style = self.fg(token);
             let color = sequence(style.fg.reduced(depth), 3);
             let faint = style.attributes.contains(Attributes::FAINT);
-            if faint { format!("\x1b[2m{color}") } else { color }
+            if faint { format!("{color}\x1b[2m") } else { color }
         })
     }
 

@@ -63,7 +63,7 @@ fn extensions_get_escape_sequences_for_every_token() {
         (dark.foreground_sequences(ColorDepth::Ansi256), "accent", "\x1b[38;5;140m"),
         (dark.foreground_sequences(ColorDepth::Ansi16), "error", "\x1b[38;5;9m"),
         (unknown.foreground_sequences(ColorDepth::Ansi256), "text", "\x1b[39m"),
-        (unknown.foreground_sequences(ColorDepth::Ansi256), "muted", "\x1b[2m\x1b[39m"),
+        (unknown.foreground_sequences(ColorDepth::Ansi256), "muted", "\x1b[39m\x1b[2m"),
         (unknown.background_sequences(ColorDepth::Ansi256), "toolErrorBg", "\x1b[49m"),
     ];
     for (sequences, token, expected) in cases {

@@ -43,6 +43,13 @@ pub(super) fn run(app: &mut App, key: &Key) -> bool {
     actions.into_iter().any(|action| action(app))
 }
 
+/// Runs an action by its name. Returns false if there is none, or if it means something else at the
+/// moment.
+pub(super) fn run_named(app: &mut App, name: &str) -> bool {
+    let found = ACTIONS.iter().find(|(action, _)| *action == name);
+    found.is_some_and(|(_, action)| action(app))
+}
+
 /// Shows or hides the whole output of tools.
 pub(super) fn toggle_tools(app: &mut App) -> bool {
     let expanded = !app.transcript.is_expanded();

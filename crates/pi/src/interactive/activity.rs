@@ -35,6 +35,8 @@ pub(super) struct Activity {
     pub(super) message: Option<String>,
     /// Frames of an extension instead of the built-in ones.
     pub(super) frames: Option<Vec<String>>,
+    /// Time that a frame of an extension is shown.
+    pub(super) interval: Option<Duration>,
     /// An extension hid the spinner.
     pub(super) is_hidden: bool,
 }
@@ -86,7 +88,7 @@ impl Activity {
             return None;
         }
         let since = self.since.map_or(Duration::ZERO, |since| now.duration_since(since));
-        let frame = (since.as_millis() / FRAME.as_millis()) as usize;
+        let frame = (since.as_millis() / self.frame_time().as_millis().max(1)) as usize;
         let spinner = match &self.frames {
             Some(frames) if frames.is_empty() => String::new(),
             Some(frames) => frames.get(frame % frames.len()).cloned().unwrap_or_default(),
@@ -116,7 +118,16 @@ impl Activity {
             return None;
         }
         let since = self.since?;
-        let passed = now.duration_since(since).as_millis() as u32 / FRAME.as_millis() as u32;
-        Some(since + FRAME * (passed + 1))
+        let frame = self.frame_time();
+        let passed = now.duration_since(since).as_millis() / frame.as_millis().max(1);
+        Some(since + frame * (u32::try_from(passed).unwrap_or(u32::MAX - 1) + 1))
+    }
+
+    /// Returns the time that a frame of the spinner is shown.
+    fn frame_time(&self) -> Duration {
+        match &self.frames {
+            Some(_) => self.interval.unwrap_or(FRAME),
+            None => FRAME,
+        }
     }
 }

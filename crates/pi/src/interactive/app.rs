@@ -29,7 +29,7 @@ use super::themes::{self, Themes};
 use super::transcript::{self, Transcript};
 use super::ui::ScreenUi;
 use super::widgets::Widgets;
-use super::{events, keys};
+use super::{events, keys, publish};
 use crate::modes::setup::Agent;
 
 /// The parts of the application.
@@ -220,6 +220,9 @@ pub(super) fn build(parts: Parts) -> App {
         app.start.be_verbose();
         app.transcript.set_expanded(true);
     }
+    publish::keys(&app);
+    publish::publish(&mut app);
+    app.themes.publish(&app.ui);
     header::welcome(&mut app);
     events::session_started(&mut app);
     for problem in theme_problem.into_iter().chain(key_problems) {

@@ -81,6 +81,13 @@ impl Completions {
         self.asked.add_provider(provider);
     }
 
+    /// Forgets the sources that were added after the start of the session.
+    pub(super) fn forget_added(&mut self) {
+        if let Some(session) = &self.session {
+            self.asked.forget(session);
+        }
+    }
+
     fn arguments(&mut self, command: &str, text: &str, start: usize) -> Option<Found> {
         let session = self.session.as_ref()?;
         let Some(items) = arguments::of(command, text, session) else {

@@ -18,7 +18,7 @@ use pi_tui::input::Input;
 use pi_tui::{Block, Component, Line, LineCache, Lines, Token, View, text};
 use tokio::sync::mpsc;
 
-use super::raw_input;
+use super::{raw_input, transcript};
 pub(super) use overlay_options::overlay_options;
 
 /// The messages of a component.
@@ -67,6 +67,21 @@ impl Adapter {
         self.component.is_none()
     }
 
+    /// Returns true if the component does not answer at the moment.
+    pub(super) fn is_late(&self) -> bool {
+        self.component.as_ref().is_none_or(|(component, _)| component.is_late())
+    }
+
+    /// Sets the text of a component that replaces the editor.
+    pub(super) fn set_text(&mut self, text: &str) {
+        self.call(|component| component.set_text(text));
+    }
+
+    /// Tells the component that the theme or the size changed.
+    pub(super) fn invalidate(&mut self) {
+        self.call(|component| component.invalidate());
+    }
+
     /// Calls the component. A component that panics is gone.
     fn call<T>(&mut self, call: impl FnOnce(&mut dyn Foreign) -> T) -> Option<T> {
         let (component, _) = self.component.as_mut()?;
@@ -83,7 +98,8 @@ impl Adapter {
             self.call(|component| component.invalidate());
             self.cache.clear();
         }
-        if self.is_stale.take() {
+        let is_live = self.component.as_ref().is_some_and(|(component, _)| component.is_live());
+        if self.is_stale.take() || is_live {
             self.cache.clear();
         }
         let mut cache = std::mem::take(&mut self.cache);
@@ -93,9 +109,7 @@ impl Adapter {
                 let line = Line::styled(failed, view.theme.fg(Token::Error));
                 return vec![text::truncate(&line, view.width, "…")];
             };
-            // A line break in a line would be two lines; the height must be right.
-            let lines = lines.iter().map(|line| text::from_ansi(line).into_iter().next());
-            lines.map(|line| text::truncate(&line.unwrap_or_default(), view.width, "")).collect()
+            transcript::styled(&lines, view.width)
         });
         self.cache = cache;
         lines

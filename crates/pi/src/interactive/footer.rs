@@ -1,5 +1,6 @@
 //! The footer: directory, branch and name of the session; tokens, cost, context and model.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pi_ai::{ThinkingLevel, Usage};
@@ -48,7 +49,8 @@ pub(super) struct Footer {
     pub(super) model: Option<String>,
     /// Level of a model that can think.
     pub(super) thinking: Option<ThinkingLevel>,
-    pub(super) several_providers: bool,
+    /// Number of providers whose models can be used; several are named.
+    pub(super) providers: usize,
     /// Texts that extensions set, by key.
     pub(super) statuses: std::collections::BTreeMap<String, String>,
 }
@@ -73,11 +75,11 @@ impl Footer {
         self.auto_compact = session.settings().compaction.enabled;
     }
 
-    /// Finds out if models of several providers can be used: then the provider is named.
+    /// Counts the providers whose models can be used.
     pub(super) fn count_providers(&mut self, session: &AgentSession) {
         let models = session.available_models();
-        let first = models.first().map(|model| &model.provider);
-        self.several_providers = models.iter().any(|model| Some(&model.provider) != first);
+        let names: BTreeSet<&str> = models.iter().map(|model| &*model.provider).collect();
+        self.providers = names.len();
     }
 
     /// Returns the lines.
@@ -160,7 +162,7 @@ impl Footer {
         };
         let short = format!("{model}{level}");
         match &self.provider {
-            Some(provider) if self.several_providers => {
+            Some(provider) if self.providers > 1 => {
                 let long = format!("({}) {short}", text::plain(provider));
                 if text::width(&long) <= room { long } else { short }
             }

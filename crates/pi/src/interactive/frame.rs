@@ -5,7 +5,7 @@ use std::time::Instant;
 use pi_tui::{PlacedOverlay, View};
 
 use super::app::App;
-use super::{dock, events, notify, search};
+use super::{dock, events, mounts, notify, publish, search};
 
 /// Draws a frame if one is due and the terminal is ready for it.
 pub(super) fn draw_if_due(app: &mut App, now: Instant) {
@@ -15,6 +15,8 @@ pub(super) fn draw_if_due(app: &mut App, now: Instant) {
     app.themes.publish(&app.ui);
     let theme = app.themes.current();
     let size = app.display.size();
+    publish::publish(app);
+    mounts::before_frame(app);
     let view = View { width: size.columns, rows: size.rows, theme: &theme };
     let dock = dock::render(app, view, now);
     let mut overlays: Vec<PlacedOverlay> = app.mounts.overlays(view);

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use pi_coding_agent::extension::InputListener;
+use pi_coding_agent::extension::{InputDecision, InputListener};
 use pi_tui::editor::EditorEvent;
 use pi_tui::input::{Input, Key, KeyKind, Reply};
 
@@ -20,7 +20,21 @@ pub(super) fn apply(app: &mut App, input: &Input) {
     }
     match input {
         Input::Key(key) if key.kind == KeyKind::Release => {}
-        _ if is_taken(app, input) => {}
+        _ => match decided(app, input) {
+            InputDecision::Pass => route(app, input),
+            InputDecision::Consume => {}
+            InputDecision::Replace(data) => {
+                for input in raw_input::decode(&data) {
+                    route(app, &input);
+                }
+            }
+        },
+    }
+}
+
+/// Passes input to the part that handles it.
+fn route(app: &mut App, input: &Input) {
+    match input {
         Input::Mouse(mouse) => viewport::mouse(app, *mouse),
         Input::Focus(is_focused) => app.display.set_focused(*is_focused),
         _ if search::handle(app, input) => {}
@@ -38,20 +52,26 @@ pub(super) fn apply(app: &mut App, input: &Input) {
     }
 }
 
-/// Shows input to the listeners of extensions. Returns true if one of them takes it.
-fn is_taken(app: &App, input: &Input) -> bool {
+/// Shows input to the listeners of extensions, one after another. Each sees what those before it
+/// left of the input.
+fn decided(app: &App, input: &Input) -> InputDecision {
     // Called without the lock: a listener may ask the interface something.
     let listeners: Vec<InputListener> =
         app.ui.shared().listeners.iter().map(|(_, listener)| Arc::clone(listener)).collect();
     if listeners.is_empty() {
-        return false;
+        return InputDecision::Pass;
     }
-    let Some(data) = raw_input::encode(input) else { return false };
-    // A listener that panics takes nothing.
-    let takes = |listener: &InputListener| {
-        catch_unwind(AssertUnwindSafe(|| listener(&data))).unwrap_or(false)
-    };
-    listeners.iter().any(takes)
+    let Some(original) = raw_input::encode(input) else { return InputDecision::Pass };
+    let mut data = original.clone();
+    for listener in &listeners {
+        // A listener that panics changes nothing.
+        match catch_unwind(AssertUnwindSafe(|| listener(&data))).unwrap_or_default() {
+            InputDecision::Pass => {}
+            InputDecision::Consume => return InputDecision::Consume,
+            InputDecision::Replace(changed) => data = changed,
+        }
+    }
+    if data == original { InputDecision::Pass } else { InputDecision::Replace(data) }
 }
 
 fn panel(app: &mut App, input: &Input) {

@@ -1,39 +1,63 @@
 //! Components of extensions on the screen: instead of the editor for a while, above everything, or
 //! in a slot for good.
 
+mod editor;
+
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use pi_coding_agent::extension::{
     ComponentFactory, ComponentMessage, ComponentSlot, CustomOptions,
 };
-use pi_tui::input::{Input, Key};
+use pi_tui::input::Input;
 use pi_tui::overlay::{OverlayId, Overlays};
-use pi_tui::{Component as _, Line, PlacedOverlay, View};
+use pi_tui::{Component, Line, Lines, PlacedOverlay, Size, View};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::app::App;
 use super::components::{Adapter, Messages, Stale, overlay_options};
+use super::events;
 use super::panel::PanelId;
 use super::panels::custom::CustomPanel;
 use super::tasks::Tasks;
 use super::widgets::Widget;
-use super::{actions, events, submit, viewport};
+use editor::EditorMount;
+pub(super) use editor::input as editor_input;
 
 /// The components in slots of the screen, and the overlays.
 #[derive(Default)]
 pub(super) struct Mounts {
     pub(super) header: Option<Rc<RefCell<Adapter>>>,
     footer: Option<Adapter>,
-    editor: Option<Adapter>,
+    editor: Option<EditorMount>,
     overlays: Overlays,
+    /// Components above the screen, for changes of its size.
+    above: Vec<Weak<RefCell<Adapter>>>,
+    /// Panels that show a component.
+    panels: Vec<PanelId>,
+    /// Size of the terminal in the last frame.
+    size: Option<Size>,
 }
 
 /// The place of a component that takes the keyboard.
+#[derive(Clone, Copy)]
 enum Place {
     Panel(PanelId),
     Overlay(OverlayId),
+}
+
+/// A component above the screen.
+struct Above(Rc<RefCell<Adapter>>);
+
+impl Component for Above {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        Component::render(&mut *self.0.borrow_mut(), view)
+    }
+
+    fn handle(&mut self, input: &Input) -> bool {
+        self.0.borrow_mut().handle(input)
+    }
 }
 
 /// Shows a component until it is done or no one waits for its result.
@@ -47,16 +71,22 @@ pub(super) fn custom(
     let place = match options.overlay {
         true => {
             let options = overlay_options(options.overlay_options.as_ref());
-            Place::Overlay(app.mounts.overlays.show(Box::new(adapter), options))
+            let adapter = Rc::new(RefCell::new(adapter));
+            app.mounts.above.push(Rc::downgrade(&adapter));
+            Place::Overlay(app.mounts.overlays.show(Box::new(Above(adapter)), options))
         }
-        false => Place::Panel(app.open(CustomPanel(adapter))),
+        false => {
+            let id = app.open(CustomPanel(adapter));
+            app.mounts.panels.push(id);
+            Place::Panel(id)
+        }
     };
     let tasks = app.tasks.clone();
     let shown = async move {
         let result = tokio::select! {
             biased;
             () = answer.closed() => return true,
-            result = result(&mut messages, &stale, || tasks.redraw()) => result,
+            result = result(&mut messages, &stale, |message| follow(&tasks, place, message)) => result,
         };
         let is_done = result.is_some();
         // The caller may be gone.
@@ -64,27 +94,49 @@ pub(super) fn custom(
         is_done
     };
     app.tasks.spawn(shown, move |app, is_done| {
-        match place {
-            Place::Panel(id) => app.panels.close(id),
-            Place::Overlay(id) => drop(app.mounts.overlays.hide(id)),
-        }
-        if !is_done {
+        let was_open = match place {
+            Place::Panel(id) => {
+                app.mounts.panels.retain(|other| *other != id);
+                app.panels.close(id)
+            }
+            Place::Overlay(id) => app.mounts.overlays.hide(id).is_some(),
+        };
+        if !is_done && was_open {
             app.error("A component of an extension failed and was closed");
         }
     });
 }
 
-/// Requests frames for a component until it is done, and returns its result. `None` if the component
-/// is gone.
-async fn result(messages: &mut Messages, stale: &Stale, redraw: impl Fn()) -> Option<Value> {
-    while let Some(message) = messages.recv().await {
+/// Applies a message of a component that takes the keyboard.
+fn follow(tasks: &Tasks, place: Place, message: ComponentMessage) {
+    let Place::Overlay(id) = place else { return tasks.redraw() };
+    tasks.apply(move |app| {
+        let overlays = &mut app.mounts.overlays;
         match message {
-            ComponentMessage::Done(result) => return Some(result),
-            _ => {
-                stale.set();
-                redraw();
+            ComponentMessage::SetHidden(is_hidden) => overlays.set_hidden(id, is_hidden),
+            ComponentMessage::SetFocused(true) => overlays.focus(id),
+            ComponentMessage::SetFocused(false) => overlays.unfocus(id),
+            ComponentMessage::SetOptions(options) => {
+                overlays.set_options(id, overlay_options(Some(&options)));
             }
+            _ => {}
         }
+    });
+}
+
+/// Passes the messages of a component on until it is done, and returns its result. `None` if the
+/// component is gone.
+async fn result(
+    messages: &mut Messages,
+    stale: &Stale,
+    mut follow: impl FnMut(ComponentMessage),
+) -> Option<Value> {
+    while let Some(message) = messages.recv().await {
+        if let ComponentMessage::Done(result) = message {
+            return Some(result);
+        }
+        stale.set();
+        follow(message);
     }
     None
 }
@@ -105,7 +157,7 @@ pub(super) fn mount(app: &mut App, slot: ComponentSlot, factory: Option<Componen
         ComponentSlot::Footer => app.mounts.footer = adapter,
         ComponentSlot::Editor => {
             app.ui.shared().has_editor_component = adapter.is_some();
-            app.mounts.editor = adapter;
+            app.mounts.editor = adapter.map(EditorMount::new);
         }
         ComponentSlot::Widget { key, placement } => {
             let widget = adapter.map(|adapter| Widget::Component(Box::new(adapter)));
@@ -115,34 +167,59 @@ pub(super) fn mount(app: &mut App, slot: ComponentSlot, factory: Option<Componen
     }
 }
 
-/// Applies the messages of a component in a slot, until it is gone. The text that the component of
-/// the editor is done with is submitted.
+/// Applies the messages of a component in a slot, until it is gone.
 async fn listen(slot: ComponentSlot, stale: Stale, mut messages: Messages, tasks: Tasks) {
     // The header is part of the transcript, which keeps what it has drawn.
-    let redraw = || match slot {
-        ComponentSlot::Header => tasks.apply(|app| app.transcript.blocks().touch_all()),
+    let follow = |message| match (&slot, message) {
+        (ComponentSlot::Header, _) => tasks.apply(|app| app.transcript.blocks().touch_all()),
+        (ComponentSlot::Editor, message) => tasks.apply(|app| editor::message(app, message)),
         _ => tasks.redraw(),
     };
-    while let Some(result) = result(&mut messages, &stale, redraw).await {
+    while let Some(result) = result(&mut messages, &stale, follow).await {
         if slot == ComponentSlot::Editor
             && let Value::String(text) = result
         {
-            tasks.apply(move |app| submit::submit(app, text));
+            tasks.apply(move |app| editor::submitted(app, text));
         }
     }
+}
+
+/// Removes all components.
+pub(super) fn reset(app: &mut App) {
+    let had_header = app.mounts.header.is_some();
+    app.ui.shared().has_editor_component = false;
+    for panel in std::mem::take(&mut app.mounts).panels {
+        app.panels.close(panel);
+    }
+    if had_header {
+        events::rebuild(app);
+        app.display.redraw();
+    }
+}
+
+/// Prepares the components for a frame.
+pub(super) fn before_frame(app: &mut App) {
+    let size = app.display.size();
+    if app.mounts.size.replace(size).is_some_and(|last| last != size) {
+        app.mounts.above.retain(|component| component.strong_count() > 0);
+        for component in app.mounts.above.iter().filter_map(Weak::upgrade) {
+            component.borrow_mut().invalidate();
+        }
+    }
+    editor::before_frame(app);
 }
 
 impl Mounts {
     /// Returns the lines of the footer, if an extension replaced it.
     pub(super) fn footer(&mut self, view: View<'_>) -> Option<Vec<Line>> {
         let footer = self.footer.as_mut().filter(|footer| !footer.has_failed())?;
-        Some(pi_tui::Component::render(footer, view).to_vec())
+        Some(Component::render(footer, view).to_vec())
     }
 
     /// Returns the lines of the editor, if an extension replaced it.
     pub(super) fn editor(&mut self, view: View<'_>) -> Option<Vec<Line>> {
-        let editor = self.editor.as_mut().filter(|editor| !editor.has_failed())?;
-        Some(pi_tui::Component::render(editor, view).to_vec())
+        let editor = self.editor.as_mut().filter(|editor| !editor.adapter.has_failed())?;
+        Some(Component::render(&mut editor.adapter, view).to_vec())
     }
 
     /// Returns the overlays at their places.
@@ -157,19 +234,4 @@ pub(super) fn overlay_input(app: &mut App, input: &Input) -> bool {
         return false;
     }
     app.mounts.overlays.handle(input, app.display.size()).is_some()
-}
-
-/// Passes input to the component that replaced the editor, after the keys of the application.
-/// Returns false if there is none.
-pub(super) fn editor_input(app: &mut App, key: Option<&Key>, input: &Input) -> bool {
-    if app.mounts.editor.as_ref().is_none_or(Adapter::has_failed) {
-        return false;
-    }
-    if key.is_some_and(|key| viewport::key(app, key) || actions::run(app, key)) {
-        return true;
-    }
-    if let Some(editor) = &mut app.mounts.editor {
-        editor.handle(input);
-    }
-    true
 }

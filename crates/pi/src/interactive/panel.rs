@@ -96,12 +96,12 @@ impl Panels {
         }
     }
 
-    /// Closes a panel, wherever it is in the stack.
-    pub(super) fn close(&mut self, id: PanelId) {
-        if let Some(at) = self.open.iter().position(|(other, _)| *other == id) {
-            let (_, mut panel) = self.open.remove(at);
-            panel.closed();
-        }
+    /// Closes a panel, wherever it is in the stack. Returns false if it was closed already.
+    pub(super) fn close(&mut self, id: PanelId) -> bool {
+        let Some(at) = self.open.iter().position(|(other, _)| *other == id) else { return false };
+        let (_, mut panel) = self.open.remove(at);
+        panel.closed();
+        true
     }
 
     pub(super) fn is_empty(&self) -> bool {

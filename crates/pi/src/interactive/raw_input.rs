@@ -3,6 +3,7 @@
 //! The screen decodes input once; extensions get it encoded again, in the form that most terminals
 //! share: legacy sequences where they exist, those of the kitty protocol for the rest.
 
+use pi_tui::input::decoder::{Decoder, Event, Timing};
 use pi_tui::input::{Input, Key, KeyCode, Modifiers};
 
 /// Returns the sequence of an input; `None` for the mouse, which belongs to the screen.
@@ -14,6 +15,19 @@ pub(super) fn encode(input: &Input) -> Option<String> {
         Input::Focus(false) => Some("\u{1b}[O".to_owned()),
         _ => None,
     }
+}
+
+/// Returns the input of a sequence that an extension wrote.
+pub(super) fn decode(data: &str) -> Vec<Input> {
+    let mut decoder = Decoder::new(Timing::default());
+    let mut events = Vec::new();
+    decoder.push(data.as_bytes(), &mut events);
+    decoder.flush(&mut events);
+    let inputs = events.into_iter().filter_map(|event| match event {
+        Event::Input(input) => Some(input),
+        Event::Reply(_) => None,
+    });
+    inputs.collect()
 }
 
 fn encode_key(key: &Key) -> String {
@@ -102,8 +116,7 @@ fn code_point(code: KeyCode) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use pi_tui::input::decoder::{Decoder, Event, Timing};
-    use pi_tui::input::{Input, KeyId};
+    use pi_tui::input::KeyId;
 
     use super::*;
 
@@ -119,12 +132,8 @@ mod tests {
                 let id: KeyId = format!("{held}{name}").parse().expect("a key");
                 let key = Key::new(id.code, id.modifiers);
                 let bytes = encode(&Input::Key(key.clone())).expect("a sequence");
-                let mut decoder = Decoder::new(Timing::default());
-                let mut events = Vec::new();
-                decoder.push(bytes.as_bytes(), &mut events);
-                decoder.flush(&mut events);
-                match events.as_slice() {
-                    [Event::Input(Input::Key(decoded))] => {
+                match decode(&bytes).as_slice() {
+                    [Input::Key(decoded)] => {
                         assert_eq!(decoded.id(), key.id(), "{held}{name}: {bytes:?}");
                     }
                     other => panic!("{held}{name}: {bytes:?}: {other:?}"),

@@ -41,6 +41,7 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
         }
         UiRequest::Mount { slot, factory } => mounts::mount(app, slot, factory),
         UiRequest::Redraw => app.transcript.blocks().touch_all(),
+        UiRequest::RedrawRendered => app.transcript.redraw_rendered(),
         UiRequest::AddCompletions(provider) => app.completions.add_provider(provider),
     }
 }
@@ -64,12 +65,16 @@ fn show<T: 'static>(
             () = until(end) => {}
         }
     };
-    app.tasks.spawn(wait, move |app, ()| app.panels.close(id));
+    app.tasks.spawn(wait, move |app, ()| {
+        app.panels.close(id);
+    });
 }
 
 fn update(app: &mut App, update: UiUpdate) {
     match update {
-        UiUpdate::Notify { message, kind } => app.transcript.notice(kind, message, None),
+        UiUpdate::Notify { message, kind } => {
+            app.transcript.notice(kind.unwrap_or_default(), message, None);
+        }
         UiUpdate::SetStatus { key, text } => {
             match text {
                 Some(text) => app.footer.statuses.insert(key, text),
@@ -77,20 +82,37 @@ fn update(app: &mut App, update: UiUpdate) {
             };
         }
         UiUpdate::SetWidget { key, lines, placement } => {
-            app.widgets.set(key, lines.map(Widget::Lines), placement);
+            app.widgets.set(key, lines.map(Widget::Lines), placement.unwrap_or_default());
         }
         UiUpdate::SetTitle { title } => app.display.set_title_text(&title),
         UiUpdate::SetEditorText { text } => app.editor.set_text(&text),
         UiUpdate::PasteToEditor { text } => app.editor.insert(&text),
         UiUpdate::SetWorkingMessage { message } => app.activity.message = message,
         UiUpdate::SetWorkingVisible { visible } => app.activity.is_hidden = !visible,
-        UiUpdate::SetWorkingIndicator { frames } => app.activity.frames = frames,
+        UiUpdate::SetWorkingIndicator { frames, interval_ms } => {
+            app.activity.frames = frames;
+            app.activity.interval = interval_ms.map(Duration::from_millis);
+        }
         UiUpdate::SetHiddenThinkingLabel { label } => {
             app.transcript.set_hidden_thinking_label(label);
         }
         UiUpdate::SetToolsExpanded { expanded } => {
             actions::set_expanded(app, expanded);
         }
+        UiUpdate::Reset => reset(app),
         _ => {}
     }
+}
+
+/// Removes everything that extensions have put on the screen.
+fn reset(app: &mut App) {
+    app.footer.statuses.clear();
+    app.widgets = Default::default();
+    app.activity.message = None;
+    app.activity.frames = None;
+    app.activity.interval = None;
+    app.activity.is_hidden = false;
+    app.transcript.set_hidden_thinking_label(None);
+    app.completions.forget_added();
+    mounts::reset(app);
 }

@@ -15,7 +15,7 @@ use pi_coding_agent::Environment;
 use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::extension::Theme as Offered;
 use pi_tui::ColorDepth;
-use pi_tui::theme::{TerminalColors, Theme, ThemeChoice};
+use pi_tui::theme::{Appearance, TerminalColors, Theme, ThemeChoice};
 
 use super::ui::ScreenUi;
 use crate::arguments::Screen;
@@ -137,6 +137,8 @@ impl Themes {
         let offered = |name: &str, theme: &Theme| {
             let mut offered = Offered::default();
             offered.name = name.to_owned();
+            offered.path = self.files.get(name).cloned();
+            offered.is_light = theme.appearance() == Appearance::Light;
             offered.foreground = theme.foreground_sequences(self.depth);
             offered.background = theme.background_sequences(self.depth);
             offered
@@ -148,6 +150,7 @@ impl Themes {
         let all = all.filter_map(|name| Some(offered(&name, &self.load(&name).ok()?))).collect();
         let mut shared = ui.shared();
         shared.theme = current;
+        shared.theme_generation += 1;
         shared.themes = all;
     }
 

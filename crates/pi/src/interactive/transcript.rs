@@ -8,6 +8,7 @@ mod assistant;
 mod calls;
 mod card;
 mod code;
+mod foreign;
 mod growing;
 mod images;
 mod labeled;
@@ -32,12 +33,12 @@ use std::time::Instant;
 
 use pi_coding_agent::extension::NotifyKind;
 use pi_coding_agent::session::{AgentSession, BashError, BashResult, SessionEvent};
-use pi_protocol::{AgentMessage, AssistantMessage, EntryBody, Message};
+use pi_protocol::{AgentMessage, AssistantMessage, Message};
 use pi_tui::{Block, BlockId, Blocks};
 
 use answer::Answer;
 use calls::Calls;
-use labeled::Labeled;
+pub(super) use foreign::styled;
 use notice::{Failure, Notice, Status, tells_of_abort};
 use options::Shared;
 pub(super) use options::{ImageLimits, Options};
@@ -187,11 +188,8 @@ impl Transcript {
                 }
             }
             SessionEvent::EntryAppended { entry } => {
-                if let EntryBody::CustomMessage(message) = &entry.body
-                    && message.display
-                {
-                    let (kind, content) = (message.custom_type.clone(), message.content.clone());
-                    self.page.draw(Labeled::Extension { kind, content });
+                if let Some(content) = stored::of_extension(entry) {
+                    self.page.draw(content);
                     self.is_empty = false;
                 }
             }
@@ -278,6 +276,12 @@ impl Transcript {
     /// Hides thinking, or shows it.
     pub(super) fn set_hide_thinking(&mut self, hide: bool) {
         self.change_options(|options| options.hide_thinking = hide);
+    }
+
+    /// Draws again what renderers of extensions drew.
+    pub(super) fn redraw_rendered(&mut self) {
+        self.page.shared().foreign().redraw();
+        self.page.blocks().touch_all();
     }
 
     /// Sets the text in the place of hidden thinking; `None` restores the built-in one.

@@ -1,13 +1,14 @@
 //! The user interface as extensions and the guard see it. Requests go to the event loop through a
 //! channel; what they may read at any time is in [`Shared`].
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{
     CompletionProvider, ComponentFactory, ComponentSlot, CustomOptions, Dialog, DialogAnswer,
-    InputListener, InputSubscription, Theme, ThemeError, Ui, UiUpdate,
+    FooterData, InputListener, InputSubscription, Theme, ThemeError, Ui, UiUpdate,
 };
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub(super) enum UiRequest {
     AddCompletions(CompletionProvider),
     /// Draws again what may look different now, such as code whose grammar was loaded.
     Redraw,
+    /// Draws again what renderers of extensions drew.
+    RedrawRendered,
 }
 
 /// The state that extensions may read at any time.
@@ -49,6 +52,12 @@ pub(super) struct Shared {
     pub(super) has_editor_component: bool,
     pub(super) tools_expanded: bool,
     pub(super) theme: Theme,
+    pub(super) theme_generation: u64,
+    /// Columns and rows of the terminal.
+    pub(super) size: (usize, usize),
+    pub(super) footer: FooterData,
+    /// Keys of the actions, by action.
+    pub(super) keys: BTreeMap<String, Vec<String>>,
     /// All themes, by name.
     pub(super) themes: Vec<Theme>,
     pub(super) listeners: Vec<(u64, InputListener)>,
@@ -153,6 +162,26 @@ impl Ui for ScreenUi {
         }
         self.send(UiRequest::SelectTheme(name.to_owned()));
         Ok(())
+    }
+
+    fn theme_generation(&self) -> u64 {
+        self.shared().theme_generation
+    }
+
+    fn terminal_size(&self) -> Option<(usize, usize)> {
+        Some(self.shared().size)
+    }
+
+    fn footer_data(&self) -> FooterData {
+        self.shared().footer.clone()
+    }
+
+    fn keybindings(&self) -> BTreeMap<String, Vec<String>> {
+        self.shared().keys.clone()
+    }
+
+    fn redraw_rendered(&self) {
+        self.send(UiRequest::RedrawRendered);
     }
 
     fn add_completion_provider(&self, provider: CompletionProvider) {

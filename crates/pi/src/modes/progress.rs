@@ -210,7 +210,7 @@ pub(super) struct StderrUi;
 impl Ui for StderrUi {
     fn update(&self, update: UiUpdate) {
         if let UiUpdate::Notify { message, kind } = update {
-            note(&format!("{}: {message}", kind.as_str()));
+            note(&format!("{}: {message}", kind.unwrap_or_default().as_str()));
         }
     }
 }

@@ -7,7 +7,6 @@ use pi_agent::{AgentTool, BoxFuture};
 use pi_protocol::Provider;
 use serde_json::{Value, json};
 
-use super::super::ExtensionError;
 use super::{CommandHandler, RegistryError};
 use crate::models::ProviderRecord;
 
@@ -173,8 +172,10 @@ pub enum RenderTarget {
     Message(String),
     /// Entries of this custom type. The first renderer wins.
     Entry(String),
-    /// Calls and results of tools. Each renderer may pass on to the next.
-    Tool,
+    /// Calls of this tool.
+    Tool(String),
+    /// Calls of all tools; asked before the renderers of one tool.
+    AnyTool,
     /// Markdown text before it is drawn. All transformers are applied.
     Markdown,
 }
@@ -184,18 +185,42 @@ pub enum RenderTarget {
 pub struct RenderRequest {
     /// The message, entry, call or text as JSON.
     pub subject: Value,
+    /// Identifies the subject, so that a renderer can keep state for it.
+    pub key: String,
     /// Width in columns.
     pub width: usize,
     /// The user expanded the subject.
     pub expanded: bool,
 }
 
-/// Draws a subject as styled lines; `None` passes on to the next renderer.
-pub type Renderer = Arc<
-    dyn Fn(RenderRequest) -> BoxFuture<'static, Result<Option<Vec<String>>, ExtensionError>>
-        + Send
-        + Sync,
->;
+/// The drawing of a subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rendered {
+    /// Styled lines of a message or an entry.
+    Lines(Vec<String>),
+    /// Styled lines of a tool call.
+    Tool(RenderedTool),
+    /// Text that replaces Markdown.
+    Text(String),
+}
+
+/// The drawing of a tool call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RenderedTool {
+    /// The lines are drawn as they are, without the box of tool calls.
+    pub is_unframed: bool,
+    /// Lines of the call; `None` draws it as other calls.
+    pub call: Option<Vec<String>>,
+    /// Lines of the result; `None` draws it as other results.
+    pub result: Option<Vec<String>>,
+}
+
+/// Draws a subject; `None` passes on to the next renderer, and at last to the screen.
+///
+/// Contract: returns within a few milliseconds. A renderer that is not ready returns `None` and
+/// calls [`super::super::Ui::redraw_rendered`] when it is.
+pub type Renderer = Arc<dyn Fn(&RenderRequest) -> Option<Rendered> + Send + Sync>;
 
 /// A position in the editor to complete at.
 #[derive(Debug, Clone, PartialEq, Eq)]

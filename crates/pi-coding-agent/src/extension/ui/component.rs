@@ -19,6 +19,21 @@ pub trait Component: Send {
 
     /// Drops cached lines, because the theme or the size changed.
     fn invalidate(&mut self) {}
+
+    /// Sets the text of a component that replaces the editor.
+    fn set_text(&mut self, _text: &str) {}
+
+    /// Returns true if the component is rendered for every frame, because its lines may change
+    /// without a request for a frame.
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the component does not answer at the moment. Keys that must always work are
+    /// then handled without it.
+    fn is_late(&self) -> bool {
+        false
+    }
 }
 
 /// Builds a component on the screen that shows it.
@@ -36,8 +51,19 @@ pub struct ComponentHandle {
 pub enum ComponentMessage {
     /// The lines changed.
     Redraw,
-    /// The component is done; the value is the result of [`super::Ui::custom`].
+    /// The component is done; the value is the result of [`super::Ui::custom`]. Of a component that
+    /// replaces the editor, the text to submit.
     Done(Value),
+    /// Hides an overlay or shows it again.
+    SetHidden(bool),
+    /// Gives the focus to an overlay, or takes it.
+    SetFocused(bool),
+    /// Changes size and position of an overlay.
+    SetOptions(Value),
+    /// The text of a component that replaces the editor changed.
+    TextChanged(String),
+    /// A component that replaces the editor received the key of an action of the application.
+    Action(String),
 }
 
 impl ComponentHandle {
@@ -48,15 +74,20 @@ impl ComponentHandle {
         (Self { messages }, receiver)
     }
 
+    /// Sends a message to the screen.
+    pub fn send(&self, message: ComponentMessage) {
+        // A screen that is gone needs no message.
+        let _ = self.messages.send(message);
+    }
+
     /// Requests another frame.
     pub fn redraw(&self) {
-        // A screen that is gone needs no frame.
-        let _ = self.messages.send(ComponentMessage::Redraw);
+        self.send(ComponentMessage::Redraw);
     }
 
     /// Ends the component with a result.
     pub fn done(&self, result: Value) {
-        let _ = self.messages.send(ComponentMessage::Done(result));
+        self.send(ComponentMessage::Done(result));
     }
 }
 

@@ -177,6 +177,7 @@ impl ExtensionUi {
 
     /// Sets lines beside the editor; `None` removes them.
     pub fn set_widget(&self, key: &str, lines: Option<Vec<String>>, placement: WidgetPlacement) {
+        let placement = (placement != WidgetPlacement::default()).then_some(placement);
         self.ui.update(UiUpdate::SetWidget { key: key.to_owned(), lines, placement });
     }
 

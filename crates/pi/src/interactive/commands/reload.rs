@@ -3,7 +3,7 @@
 use pi_coding_agent::session::SessionEvent;
 
 use crate::interactive::app::App;
-use crate::interactive::{events, header, keys, settings};
+use crate::interactive::{events, header, keys, publish, settings};
 
 pub(super) fn run(app: &mut App, _argument: &str) {
     if app.session.is_streaming() || app.session.is_compacting() {
@@ -14,6 +14,7 @@ pub(super) fn run(app: &mut App, _argument: &str) {
     settings::apply(app);
     let (keymap, problems) = keys::load(&app.environment);
     app.keymap = keymap;
+    publish::keys(app);
     let theme = app.preferences.theme.clone();
     let theme = app.themes.select(theme.as_deref().unwrap_or("system"));
     let problems: Vec<String> = problems.into_iter().chain(theme.err()).collect();

@@ -35,7 +35,7 @@ impl Calls {
             return placed.block;
         }
         let card = self.detached.remove(id).unwrap_or_else(|| {
-            let card = Card::new(name, is_known_tool(name, page.shared()));
+            let card = Card::new(id, name, is_known_tool(name, page.shared()));
             Slot::shared(page.shared(), card)
         });
         let block = page.draw_shared(Rc::clone(&card));
@@ -54,6 +54,7 @@ impl Calls {
     /// Gives a call its real id.
     pub(super) fn rename(&mut self, old: &str, new: &str) {
         if let Some(placed) = self.calls.remove(old) {
+            placed.card.borrow_mut().change().set_id(new);
             self.calls.insert(new.to_owned(), placed);
         }
     }

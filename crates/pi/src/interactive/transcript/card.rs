@@ -15,6 +15,7 @@ use super::tool::{self, Call, Output, Progress, Time};
 /// A tool call.
 #[derive(Debug)]
 pub(super) struct Card {
+    id: String,
     name: String,
     arguments: Arguments,
     result: Outcome,
@@ -25,6 +26,7 @@ pub(super) struct Card {
     elapsed: Duration,
     took: Option<f64>,
     preview: Option<String>,
+    has_begun: bool,
     is_known: bool,
 }
 
@@ -44,8 +46,9 @@ enum Outcome {
 
 impl Card {
     /// Creates a call whose arguments have not arrived.
-    pub(super) fn new(name: &str, is_known: bool) -> Self {
+    pub(super) fn new(id: &str, name: &str, is_known: bool) -> Self {
         Self {
+            id: id.to_owned(),
             name: name.to_owned(),
             arguments: Arguments::Partial(Map::new(), PartialJson::new()),
             result: Outcome::None,
@@ -54,6 +57,7 @@ impl Card {
             elapsed: Duration::ZERO,
             took: None,
             preview: None,
+            has_begun: false,
             is_known,
         }
     }
@@ -79,6 +83,11 @@ impl Card {
         self.arguments = Arguments::Complete(arguments);
     }
 
+    /// Sets the real id of the call.
+    pub(super) fn set_id(&mut self, id: &str) {
+        id.clone_into(&mut self.id);
+    }
+
     pub(super) fn is_complete(&self) -> bool {
         matches!(self.arguments, Arguments::Complete(_))
     }
@@ -101,6 +110,7 @@ impl Card {
 
     /// Begins the call; its time is measured if the box shows it.
     pub(super) fn begin(&mut self, now: Instant) {
+        self.has_begun = true;
         if self.is_pending() && tool::shows_time(&self.name) {
             self.started = Some(now);
         }
@@ -168,6 +178,8 @@ impl Draw for Card {
             (None, None) => None,
         };
         let call = Call {
+            id: &self.id,
+            has_begun: self.has_begun || !self.is_pending(),
             name: &self.name,
             arguments: self.arguments(),
             is_streaming: !self.is_complete() && self.is_pending(),

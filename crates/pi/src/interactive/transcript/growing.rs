@@ -23,12 +23,16 @@ pub(super) struct Growing {
     tail: Rc<RefCell<Piece<Markdown>>>,
     tail_block: BlockId,
     blocks: Vec<BlockId>,
+    /// The text as the model sent it, if extensions change it before it is drawn.
+    original: Option<String>,
 }
 
 /// Properties that all pieces of a text share.
 struct Group {
     shared: Shared,
     prose: Prose,
+    /// Columns in the last frame.
+    width: Cell<usize>,
     /// The text is a target of jumps.
     is_prompt: Cell<bool>,
     toggled: Cell<bool>,
@@ -40,6 +44,7 @@ impl Growing {
         let group = Rc::new(Group {
             shared: page.shared().clone(),
             prose,
+            width: Cell::new(80),
             is_prompt: Cell::new(is_prompt),
             toggled: Cell::new(false),
         });
@@ -51,29 +56,54 @@ impl Growing {
         }));
         let tail_block = page.push(Box::new(Rc::clone(&tail)));
         group.make_clickable(tail_block, page);
-        Self { group, tail, tail_block, blocks: Vec::new() }
+        let original = group.shared.foreign().changes_markdown().then(String::new);
+        Self { group, tail, tail_block, blocks: Vec::new(), original }
     }
 
     /// Adds text.
     pub(super) fn push(&mut self, delta: &str, page: &mut Page) {
-        self.tail.borrow_mut().content.push(delta);
+        match &mut self.original {
+            None => self.tail.borrow_mut().content.push(delta),
+            Some(original) => {
+                original.push_str(delta);
+                let changed = self.group.changed(original, true);
+                self.set_text(&changed, page);
+            }
+        }
         self.move_finished(page);
         page.touch(self.tail_block);
     }
 
     /// Ends the text, which is `content`. What was streamed is replaced if it differs.
     pub(super) fn finish(&mut self, content: &str, page: &mut Page) {
-        if self.tail.borrow().content.text() != content {
-            for block in self.blocks.drain(..) {
-                page.remove(block);
+        match &mut self.original {
+            None => self.set_text(content, page),
+            Some(original) => {
+                content.clone_into(original);
+                let changed = self.group.changed(original, false);
+                self.set_text(&changed, page);
             }
-            let mut tail = self.tail.borrow_mut();
-            (tail.content, tail.is_first, tail.drawn) = (self.group.markdown(), true, None);
-            tail.content.push(content);
         }
         self.tail.borrow_mut().content.finish();
         self.move_finished(page);
         page.touch(self.tail_block);
+    }
+
+    /// Sets the text that is drawn. What was drawn stays if the new text only adds to it.
+    fn set_text(&mut self, text: &str, page: &mut Page) {
+        let added = text.strip_prefix(self.tail.borrow().content.text()).map(str::to_owned);
+        if let Some(added) = added {
+            if !added.is_empty() {
+                self.tail.borrow_mut().content.push(&added);
+            }
+            return;
+        }
+        for block in self.blocks.drain(..) {
+            page.remove(block);
+        }
+        let mut tail = self.tail.borrow_mut();
+        (tail.content, tail.is_first, tail.drawn) = (self.group.markdown(), true, None);
+        tail.content.push(text);
     }
 
     /// Removes the mark for jumps.
@@ -88,6 +118,9 @@ impl Growing {
 
     /// Returns the text so far.
     pub(super) fn source(&self) -> String {
+        if let Some(original) = &self.original {
+            return original.clone();
+        }
         self.tail.borrow().content.text().to_owned()
     }
 
@@ -111,6 +144,12 @@ impl Growing {
 }
 
 impl Group {
+    /// Returns a text as extensions change it.
+    fn changed(&self, text: &str, is_streaming: bool) -> String {
+        let width = self.width.get();
+        self.shared.foreign().markdown(text, self.prose, is_streaming, width).into_owned()
+    }
+
     fn markdown(&self) -> Markdown {
         Markdown::new(markdown::options(self.prose, &self.shared.options()))
     }
@@ -149,13 +188,16 @@ impl<T: Block> Block for Piece<T> {
         if view.width == 0 {
             return Lines::from([]);
         }
+        self.group.width.set(view.width);
         let content = self.content.render(view);
         if content.is_empty() && !self.is_first {
             return content;
         }
         if self.group.prose == Prose::Thinking {
             let options = self.group.shared.options();
-            let look = Look { view, options: &options, toggled: self.group.toggled.get() };
+            let foreign = self.group.shared.foreign();
+            let toggled = self.group.toggled.get();
+            let look = Look { view, options: &options, foreign, toggled };
             if look.hides_thinking() {
                 let is_shown = self.is_first && !content.is_empty();
                 let lines = if is_shown { assistant::hidden_thinking(look) } else { Vec::new() };

@@ -1,8 +1,10 @@
 //! Boxes with a label: messages of extensions, summaries of compactions and branches, skills.
 
-use pi_protocol::{MessageContent, UserBlock, UserContent};
+use pi_protocol::{CustomMessage as _, Entry, MessageContent, UserBlock};
+use pi_session::ExtensionMessage;
 use pi_tui::{Line, Token};
 
+use super::foreign;
 use super::images;
 use super::layout::{boxed, expand_hint, inner_width, one_line, text_lines};
 use super::markdown::{self, Prose};
@@ -14,9 +16,19 @@ use super::user::{Invocation, text_of};
 /// Content of a box with a label.
 #[derive(Debug, Clone)]
 pub(super) enum Labeled {
-    Extension { kind: String, content: UserContent },
-    Compaction { summary: String, tokens_before: f64 },
-    Branch { summary: String },
+    Extension(Box<ExtensionMessage>),
+    /// Data of an extension, which only its renderer draws.
+    Data {
+        kind: String,
+        entry: Box<Entry>,
+    },
+    Compaction {
+        summary: String,
+        tokens_before: f64,
+    },
+    Branch {
+        summary: String,
+    },
 }
 
 impl Draw for Labeled {
@@ -32,8 +44,18 @@ impl Labeled {
         let style = theme.fg(Token::CustomMessageText);
         let inner = inner(look);
         match self {
-            Self::Extension { kind, content } => {
-                let mut body = vec![label(kind, look), Line::new()];
+            Self::Data { kind, entry } => {
+                let entry = serde_json::to_value(&**entry).unwrap_or_default();
+                foreign::entry(kind, &entry, look).unwrap_or_default()
+            }
+            Self::Extension(message) => {
+                let ExtensionMessage { custom_type, content, .. } = &**message;
+                let mut value = serde_json::to_value(&**message).unwrap_or_default();
+                value["role"] = ExtensionMessage::ROLE.into();
+                if let Some(lines) = foreign::message(custom_type, &value, look) {
+                    return lines;
+                }
+                let mut body = vec![label(custom_type, look), Line::new()];
                 let text = text_of(content);
                 if !text.trim().is_empty() {
                     body.extend(markdown::lines(&text, Prose::Custom, inner));

@@ -47,7 +47,7 @@ pub(super) fn options(prose: Prose, settings: &Options) -> MarkdownOptions {
 /// Returns the lines of a complete text.
 pub(super) fn lines(source: &str, prose: Prose, look: Look<'_>) -> Vec<Line> {
     let mut markdown = Markdown::new(options(prose, look.options));
-    markdown.push(source);
+    markdown.push(&look.foreign.markdown(source, prose, false, look.view.width));
     markdown.finish();
     markdown.render(look.view).to_vec()
 }

@@ -7,6 +7,8 @@ use std::rc::Rc;
 use pi_coding_agent::session::AgentSession;
 use pi_tui::View;
 
+use super::foreign::Foreign;
+
 /// The settings of the transcript.
 #[derive(Debug, Clone)]
 pub(in crate::interactive) struct Options {
@@ -67,6 +69,7 @@ struct Inner {
     options: RefCell<Options>,
     generation: Cell<u64>,
     session: RefCell<Option<AgentSession>>,
+    foreign: Foreign,
 }
 
 impl Shared {
@@ -75,6 +78,7 @@ impl Shared {
             options: RefCell::new(options),
             generation: Cell::new(0),
             session: RefCell::new(None),
+            foreign: Foreign::default(),
         }))
     }
 
@@ -93,7 +97,13 @@ impl Shared {
         self.0.generation.get()
     }
 
+    /// Returns the renderers of extensions.
+    pub(super) fn foreign(&self) -> &Foreign {
+        &self.0.foreign
+    }
+
     pub(super) fn set_session(&self, session: AgentSession) {
+        self.0.foreign.set_session(session.clone());
         *self.0.session.borrow_mut() = Some(session);
     }
 
@@ -107,6 +117,7 @@ impl Shared {
 pub(super) struct Look<'a> {
     pub(super) view: View<'a>,
     pub(super) options: &'a Options,
+    pub(super) foreign: &'a Foreign,
     /// A click has turned this part around: shown whole, or not, unlike the others.
     pub(super) toggled: bool,
 }

@@ -31,13 +31,21 @@ impl Draw for Box<dyn Draw> {
 /// The view, and the generations of the settings and of the grammars, that lines were drawn for.
 type Key = ((usize, usize, u64), u64, u64);
 
+/// The lines of some content.
+struct Drawn {
+    key: Key,
+    lines: Lines,
+    /// The generation of the renderers of extensions, if one of them drew.
+    foreign: Option<u64>,
+}
+
 /// Content with its lines.
 pub(super) struct Slot<T> {
     shared: Shared,
     content: T,
     toggled: bool,
     /// In a box: a long session has many slots, and few are drawn.
-    lines: Option<Box<(Key, Lines)>>,
+    lines: Option<Box<Drawn>>,
 }
 
 /// A slot that the transcript changes while the screen shows it.
@@ -88,20 +96,24 @@ impl<T: Draw> Toggle for Slot<T> {
 impl<T: Draw> Block for Slot<T> {
     fn render(&mut self, view: View<'_>) -> Lines {
         let key = (view.key(), self.shared.generation(), pi_tui::highlight::generation());
+        let foreign = self.shared.foreign();
         if let Some(drawn) = &self.lines
-            && drawn.0 == key
+            && drawn.key == key
+            && drawn.foreign.is_none_or(|drawn| drawn == foreign.generation())
         {
-            return Rc::clone(&drawn.1);
+            return Rc::clone(&drawn.lines);
         }
         let options = self.shared.options();
-        let look = Look { view, options: &options, toggled: self.toggled };
+        let look = Look { view, options: &options, foreign, toggled: self.toggled };
+        foreign.take_used();
         let mut drawn = self.content.draw(look, &self.shared);
         // The last resort for a terminal that is narrower than a character.
         for line in drawn.iter_mut().filter(|line| line.width() > view.width) {
             *line = pi_tui::text::truncate(line, view.width, "");
         }
         let lines: Lines = drawn.into();
-        self.lines = Some(Box::new((key, Rc::clone(&lines))));
+        let foreign = foreign.take_used().then(|| foreign.generation());
+        self.lines = Some(Box::new(Drawn { key, lines: Rc::clone(&lines), foreign }));
         lines
     }
 

@@ -258,7 +258,11 @@ impl Draw for Stored {
         let mut drawing = Drawing::default();
         match self.log.entry(self.index) {
             None => {}
-            Some(Ok(entry)) => self.draw_body(&entry.body, &mut drawing, look, shared),
+            Some(Ok(entry)) => {
+                shared.foreign().set_entry(Some((entry.id.clone(), entry.timestamp.clone())));
+                self.draw_entry(&entry, &mut drawing, look, shared);
+                shared.foreign().set_entry(None);
+            }
             Some(Err(error)) => {
                 let text = format!("an entry of the session cannot be read: {error}");
                 let notice = Notice { kind: NotifyKind::Error, text, hint: None };
@@ -282,9 +286,9 @@ impl Stored {
         Look { toggled, ..look }
     }
 
-    fn draw_body(&self, body: &EntryBody, drawing: &mut Drawing, look: Look<'_>, shared: &Shared) {
+    fn draw_entry(&self, entry: &Entry, drawing: &mut Drawing, look: Look<'_>, shared: &Shared) {
         let whole = self.look(0, look);
-        match body {
+        match &entry.body {
             EntryBody::Message(AgentMessage::Llm(message)) => match message {
                 Message::User(message) => {
                     let is_first = self.log.is_first(self.index);
@@ -293,7 +297,13 @@ impl Stored {
                 Message::Assistant(answer) => self.draw_answer(answer, drawing, look, shared),
                 Message::ToolResult(result) if !self.log.has_call(self.index, result) => {
                     let arguments = serde_json::Map::new();
-                    let call = call(&result.tool_name, &arguments, Some(result), shared);
+                    let call = call(
+                        &result.tool_call_id,
+                        &result.tool_name,
+                        &arguments,
+                        Some(result),
+                        shared,
+                    );
                     drawing.add(0, card::lines(&call, whole));
                 }
                 Message::ToolResult(_) | Message::System(_) => {}
@@ -303,10 +313,10 @@ impl Stored {
                     drawing.add(0, content.draw(whole, shared));
                 }
             }
-            EntryBody::CustomMessage(message) if message.display => {
-                let kind = message.custom_type.clone();
-                let content = Labeled::Extension { kind, content: message.content.clone() };
-                drawing.add(0, content.lines(whole));
+            EntryBody::CustomMessage(_) | EntryBody::Custom { .. } => {
+                if let Some(content) = of_extension(entry) {
+                    drawing.add(0, content.draw(whole, shared));
+                }
             }
             EntryBody::Compaction(compaction) if self.log.compaction == Some(self.index) => {
                 let content = Labeled::Compaction {
@@ -346,7 +356,8 @@ impl Stored {
                 }
                 AssistantBlock::Thinking(thinking) => assistant::thinking(&thinking.thinking, look),
                 AssistantBlock::ToolCall(ToolCall { id, name, arguments, .. }) => {
-                    let mut call = call(name, arguments, results.get(id).map(|r| &**r), shared);
+                    let result = results.get(id).map(|result| &**result);
+                    let mut call = call(id, name, arguments, result, shared);
                     if call.output.is_none() && answer.stop_reason.is_failure() {
                         call.progress = Progress::Error;
                     }
@@ -364,12 +375,15 @@ impl Stored {
 }
 
 fn call<'a>(
+    id: &'a str,
     name: &'a str,
     arguments: &'a serde_json::Map<String, serde_json::Value>,
     result: Option<&'a ToolResultMessage>,
     shared: &Shared,
 ) -> Call<'a> {
     Call {
+        id,
+        has_begun: result.is_some(),
         name,
         arguments,
         is_streaming: false,
@@ -386,6 +400,20 @@ fn call<'a>(
     }
 }
 
+/// Returns the content of an entry of an extension: a message that is displayed, or data that a
+/// renderer may draw.
+pub(super) fn of_extension(entry: &Entry) -> Option<Labeled> {
+    match &entry.body {
+        EntryBody::CustomMessage(message) if message.display => {
+            Some(Labeled::Extension(Box::new(ExtensionMessage::from_entry(entry)?)))
+        }
+        EntryBody::Custom { custom_type, .. } => {
+            Some(Labeled::Data { kind: custom_type.clone(), entry: Box::new(entry.clone()) })
+        }
+        _ => None,
+    }
+}
+
 /// Returns the content of a message of a role that models do not know.
 pub(super) fn custom(message: &AgentMessage) -> Option<Box<dyn Draw>> {
     Some(match message.role() {
@@ -395,7 +423,7 @@ pub(super) fn custom(message: &AgentMessage) -> Option<Box<dyn Draw>> {
             if !message.display {
                 return None;
             }
-            Box::new(Labeled::Extension { kind: message.custom_type, content: message.content })
+            Box::new(Labeled::Extension(Box::new(message)))
         }
         BranchSummaryMessage::ROLE => {
             let message: BranchSummaryMessage = message.as_custom()?;

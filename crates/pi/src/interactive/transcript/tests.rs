@@ -8,6 +8,7 @@ mod tools;
 use pi_tui::{Line, Theme, Token, View, highlight};
 
 use super::Transcript;
+use super::foreign::Foreign;
 use super::options::{Look, Options};
 
 /// Backgrounds, and the letters that stand for them.
@@ -32,7 +33,7 @@ pub(super) fn drawn(
 ) -> String {
     let theme = Theme::dark();
     let view = View { width, rows: 24, theme: &theme };
-    text(&draw(Look { view, options, toggled: false }), width, &theme)
+    text(&draw(Look { view, options, foreign: &Foreign::default(), toggled: false }), width, &theme)
 }
 
 /// Returns lines as text: a letter for the background, `>` for a target of jumps, the text.

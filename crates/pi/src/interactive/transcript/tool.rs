@@ -9,6 +9,7 @@ use pi_protocol::UserBlock;
 use pi_tui::{Line, Style, Token};
 use serde_json::{Map, Value};
 
+use super::foreign::{self, ForeignCall};
 use super::images;
 use super::layout::{boxed, inner_width, one_line};
 use super::options::Look;
@@ -16,7 +17,7 @@ use super::output;
 use super::tools::{bash, edit, find, grep, ls, other, read, write};
 
 /// Columns left and right of the text in the box of a tool.
-const PAD: usize = 1;
+pub(super) const PAD: usize = 1;
 
 /// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,7 @@ pub(super) struct Output<'a> {
 /// A call with everything that is known about it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'a> {
+    pub(super) id: &'a str,
     pub(super) name: &'a str,
     /// The arguments; while they stream, the part that has arrived.
     pub(super) arguments: &'a Map<String, Value>,
@@ -55,6 +57,8 @@ pub(super) struct Call<'a> {
     pub(super) time: Option<Time>,
     /// The diff that the call would make, before it has run.
     pub(super) preview: Option<&'a str>,
+    /// The call is executed, or was.
+    pub(super) has_begun: bool,
     /// A tool of this name exists.
     pub(super) is_known: bool,
 }
@@ -63,15 +67,10 @@ pub(super) struct Call<'a> {
 pub(super) fn render(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
     let width = look.view.width;
     let inner = Look { view: look.view.with_width(inner_width(PAD, width)), ..look };
-    let body = match call.name {
-        "bash" => bash::body(call, inner),
-        "read" => read::body(call, inner),
-        "write" => write::body(call, inner),
-        "edit" => edit::body(call, inner),
-        "grep" => grep::body(call, inner),
-        "find" => find::body(call, inner),
-        "ls" => ls::body(call, inner),
-        _ => other::body(call, inner),
+    let body = match foreign::tool(call, look) {
+        Some(drawn) if drawn.is_unframed => return foreign_body(call, drawn, look),
+        Some(ForeignCall { call: None, result: None, .. }) | None => own_body(call, inner),
+        Some(drawn) => foreign_body(call, drawn, inner),
     };
     let background = look.view.theme.bg(match call.progress {
         Progress::Pending => Token::ToolPendingBg,
@@ -83,6 +82,32 @@ pub(super) fn render(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
         lines.extend(images::below(output.content, look));
     }
     lines
+}
+
+/// Returns the content of the box of a call that renderers of extensions drew.
+fn foreign_body(call: &Call<'_>, drawn: ForeignCall, look: Look<'_>) -> Vec<Line> {
+    let mut lines =
+        drawn.call.unwrap_or_else(|| vec![Line::styled(one_line(call.name), title_style(look))]);
+    match drawn.result {
+        Some(result) => lines.extend(result),
+        None if call.output.is_some() => lines.extend(other::output(call, look)),
+        None => {}
+    }
+    lines
+}
+
+/// Returns the content of the box of a call.
+fn own_body(call: &Call<'_>, inner: Look<'_>) -> Vec<Line> {
+    match call.name {
+        "bash" => bash::body(call, inner),
+        "read" => read::body(call, inner),
+        "write" => write::body(call, inner),
+        "edit" => edit::body(call, inner),
+        "grep" => grep::body(call, inner),
+        "find" => find::body(call, inner),
+        "ls" => ls::body(call, inner),
+        _ => other::body(call, inner),
+    }
 }
 
 /// Returns true if the box of a tool shows how long a call takes.

@@ -33,7 +33,7 @@ impl Ui for PlainUi {
 
     fn update(&self, update: UiUpdate) {
         if let UiUpdate::Notify { message, kind } = update {
-            say(&format!("{}: {message}", kind.as_str()));
+            say(&format!("{}: {message}", kind.unwrap_or_default().as_str()));
         }
     }
 }

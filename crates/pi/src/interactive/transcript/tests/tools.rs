@@ -6,6 +6,7 @@ use pi_protocol::UserBlock;
 use pi_tui::{Theme, Token, View};
 use serde_json::{Value, json};
 
+use super::super::foreign::Foreign;
 use super::super::options::{ImageLimits, Look, Options};
 use super::super::tool::{Call, Output, Progress, Time, render};
 use super::{drawn, options};
@@ -66,6 +67,8 @@ impl Case {
     fn call(&self) -> Call<'_> {
         let has_output = !self.content.is_empty();
         Call {
+            id: "call",
+            has_begun: true,
             name: self.name,
             arguments: self.arguments.as_object().unwrap(),
             is_streaming: self.is_streaming,
@@ -225,7 +228,10 @@ fn images() {
     let options = Options { images: Some(limits), expanded: true, ..options() };
     let theme = Theme::dark();
     let view = View { width: 40, rows: 24, theme: &theme };
-    let lines = render(&case.call(), Look { view, options: &options, toggled: false });
+    let lines = render(
+        &case.call(),
+        Look { view, options: &options, foreign: &Foreign::default(), toggled: false },
+    );
     let at = lines.iter().position(|line| line.image.is_some()).expect("an image");
     let image = lines[at].image.as_ref().unwrap();
     assert_eq!((image.columns, image.rows), (20, 7));
@@ -255,7 +261,10 @@ fn colors() {
     let options = options();
     let view = View { width: 80, rows: 24, theme: &theme };
     let style = |case: &Case, part: &str| {
-        let lines = render(&case.call(), Look { view, options: &options, toggled: false });
+        let lines = render(
+            &case.call(),
+            Look { view, options: &options, foreign: &Foreign::default(), toggled: false },
+        );
         let mut spans = lines.iter().flat_map(|line| line.spans());
         let span = spans.find(|span| span.text.contains(part)).unwrap_or_else(|| panic!("{part}"));
         span.style

@@ -13,6 +13,13 @@ const LINES: usize = 10;
 /// Columns of a value in a collapsed box.
 const VALUE_COLUMNS: usize = 100;
 
+/// Returns the output of a call.
+pub(in crate::interactive::transcript) fn output(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
+    let tool_output = look.view.theme.fg(Token::ToolOutput);
+    let style = if call.is_known { tool_output } else { Style::PLAIN };
+    head(call.text(look).trim(), LINES, look.is_expanded(), style, look)
+}
+
 /// Returns the content of the box.
 pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
     let theme = look.view.theme;
@@ -35,9 +42,7 @@ pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) 
             add_part(&mut lines, text_lines(&json, Style::PLAIN));
         }
     }
-    let text = call.text(look);
-    let style = if call.is_known { theme.fg(Token::ToolOutput) } else { Style::PLAIN };
-    let output = head(text.trim(), LINES, look.is_expanded(), style, look);
+    let output = output(call, look);
     if call.is_known || call.arguments.is_empty() {
         add_part(&mut lines, output);
     } else {

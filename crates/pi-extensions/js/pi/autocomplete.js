@@ -1,0 +1,2 @@
+// Autocomplete providers of extensions, on top of the built-in completions.
+exports.calls = {};

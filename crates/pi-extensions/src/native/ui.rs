@@ -1,0 +1,30 @@
+//! The user interface, for `js/pi/ui.js`.
+//!
+//! Every function takes the number of the extension first. Without a user interface, or before the
+//! session exists, dialogs resolve to nothing and updates are dropped.
+
+mod components;
+mod dialogs;
+mod renderers;
+mod state;
+mod updates;
+
+use pi_coding_agent::extension::ExtensionUi;
+use rquickjs::{Ctx, Object};
+
+use crate::host::{ExtensionId, Host};
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    dialogs::install(ctx, host, &object)?;
+    updates::install(ctx, host, &object)?;
+    state::install(ctx, host, &object)?;
+    components::install(ctx, host, &object)?;
+    renderers::install(ctx, host, &object)?;
+    Ok(object)
+}
+
+/// Returns the user interface of an extension.
+fn ui_of(host: &Host, id: ExtensionId) -> Option<ExtensionUi> {
+    host.context(id).map(|context| context.ui().clone())
+}
