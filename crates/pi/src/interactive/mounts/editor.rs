@@ -57,7 +57,7 @@ pub(in crate::interactive) fn input(app: &mut App, key: Option<&Key>, input: &In
 /// Applies a message of the component.
 pub(super) fn message(app: &mut App, message: ComponentMessage) {
     match message {
-        ComponentMessage::TextChanged(text) => changed(app, text),
+        ComponentMessage::TextChanged(text) => changed(app, &text),
         ComponentMessage::Action(action) => drop(actions::run_named(app, &action)),
         _ => {}
     }
@@ -65,14 +65,14 @@ pub(super) fn message(app: &mut App, message: ComponentMessage) {
 
 /// Submits the text of the component.
 pub(super) fn submitted(app: &mut App, text: String) {
-    changed(app, String::new());
+    changed(app, "");
     submit::submit(app, text);
 }
 
-fn changed(app: &mut App, text: String) {
+fn changed(app: &mut App, text: &str) {
     app.presses = Default::default();
-    app.editor.set_text(&text);
-    app.ui.shared().editor_text.clone_from(&text);
+    app.editor.set_text(text);
+    text.clone_into(&mut app.ui.shared().editor_text);
     if let Some(mount) = &mut app.mounts.editor {
         // As the built-in editor has it: it may normalize the text.
         mount.text = Some(app.editor.text());
