@@ -2,6 +2,7 @@
 
 mod node;
 mod packages;
+mod tui;
 mod web;
 
 use std::path::Path;
@@ -50,7 +51,7 @@ pub(crate) use host_modules;
 
 /// All modules, in CommonJS: `module.exports` and `require`. Names that begin with `pi:` are only
 /// for other host modules.
-const TABLES: &[&[HostModule]] = &[HOST, node::MODULES, web::MODULES, packages::MODULES];
+const TABLES: &[&[HostModule]] = &[HOST, node::MODULES, web::MODULES, packages::MODULES, tui::MODULES];
 
 /// The modules that run extensions.
 const HOST: &[HostModule] = host_modules! {

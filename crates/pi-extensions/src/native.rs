@@ -4,9 +4,13 @@
 //! reach it.
 
 mod buffer;
+mod colors;
 mod console;
+mod editor;
+mod keys;
 mod modules;
 mod session;
+mod text;
 mod timers;
 mod ui;
 
@@ -23,10 +27,14 @@ type Install = for<'js> fn(&Ctx<'js>, &Host) -> rquickjs::Result<Object<'js>>;
 /// The areas.
 const AREAS: &[(&str, Install)] = &[
     ("buffer", buffer::install),
+    ("colors", colors::install),
     ("console", console::install),
+    ("editor", editor::install),
+    ("keys", keys::install),
     ("modules", modules::install),
     ("session", session::install),
     ("testing", crate::testing::install),
+    ("text", text::install),
     ("timers", timers::install),
     ("ui", ui::install),
 ];

@@ -10,6 +10,7 @@ mod history;
 pub(crate) mod keys;
 pub(crate) mod kill_ring;
 pub(crate) mod layout;
+mod outside;
 pub(crate) mod paste;
 mod press;
 mod render;
@@ -18,6 +19,7 @@ pub(crate) mod undo;
 pub(crate) mod units;
 mod visual;
 
+pub use outside::Rows;
 pub use render::Border;
 pub use text::Position;
 

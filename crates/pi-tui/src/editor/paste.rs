@@ -109,6 +109,19 @@ impl Pastes {
         self.substituted(text, |paste| &paste.text)
     }
 
+    /// Returns a text with markers in place of the labels of pastes that are in use.
+    pub(crate) fn marked(&self, text: &str) -> String {
+        let mut marked = text.to_owned();
+        for (id, paste) in (0..).zip(&self.pastes) {
+            if let Some(paste) = paste
+                && paste.uses > 0
+            {
+                marked = marked.replace(&paste.label, &units::marker(id));
+            }
+        }
+        marked
+    }
+
     fn substituted<'a>(&'a self, text: &str, by: impl Fn(&'a Paste) -> &'a str) -> String {
         if self.pastes.is_empty() {
             return text.to_owned();

@@ -8,6 +8,7 @@ use crate::style::Style;
 use crate::text;
 
 use super::Editor;
+use super::outside::Rows;
 use super::layout::TAB;
 use super::paste::Pastes;
 use super::text::Position;
@@ -34,6 +35,26 @@ impl Editor {
         if view.width == 0 {
             return Vec::new();
         }
+        let Rows { lines: rows, above, below } = self.content(view);
+        let padding = self.drawn_padding;
+        let style = self.border.style;
+        let label = self.border.label.clone();
+        let mut lines = vec![self.upper.get((view.width, style, label, above), upper)];
+        lines.extend(rows);
+        lines.push(self.lower.get((view.width, style, None, below), lower));
+        if let Some(menu) = &self.menu {
+            let view = view.with_width(view.width - 2 * padding);
+            let rows = menu.lines(view);
+            lines.extend(rows.into_iter().map(|line| match padding {
+                0 => line,
+                _ => line.indented(padding, Style::PLAIN),
+            }));
+        }
+        lines
+    }
+
+    /// Returns the rows of text for a width that is not 0.
+    pub(super) fn content(&mut self, view: View<'_>) -> Rows {
         let padding = self.padding.min((view.width - 1) / 2);
         let columns = match padding {
             // The last column is for the caret behind a full row.
@@ -53,24 +74,13 @@ impl Editor {
         let visible = self.visible_rows();
         let below = total.saturating_sub(above + visible);
 
-        let style = self.border.style;
-        let label = self.border.label.clone();
-        let mut lines = vec![self.upper.get((view.width, style, label, above), upper)];
+        let mut lines = Vec::with_capacity(visible);
         let mut row = self.top;
         for _ in 0..visible {
             lines.push(self.draw_row(row, padding, view.width));
             row = self.buffer.row_below(row, 1);
         }
-        lines.push(self.lower.get((view.width, style, None, below), lower));
-        if let Some(menu) = &self.menu {
-            let view = view.with_width(view.width - 2 * padding);
-            let rows = menu.lines(view);
-            lines.extend(rows.into_iter().map(|line| match padding {
-                0 => line,
-                _ => line.indented(padding, Style::PLAIN),
-            }));
-        }
-        lines
+        Rows { lines, above, below }
     }
 
     /// Returns the number of rows between the borders.
