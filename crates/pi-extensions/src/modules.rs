@@ -51,7 +51,8 @@ pub(crate) use host_modules;
 
 /// All modules, in CommonJS: `module.exports` and `require`. Names that begin with `pi:` are only
 /// for other host modules.
-const TABLES: &[&[HostModule]] = &[HOST, node::MODULES, web::MODULES, packages::MODULES, tui::MODULES];
+const TABLES: &[&[HostModule]] =
+    &[HOST, node::MODULES, web::MODULES, packages::MODULES, tui::MODULES];
 
 /// The modules that run extensions.
 const HOST: &[HostModule] = host_modules! {

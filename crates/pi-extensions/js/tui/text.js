@@ -40,29 +40,39 @@ exports.hyperlink = function hyperlink(text, url) {
 	return `\x1b]8;;${url}\x1b\\${text}\x1b]8;;\x1b\\`;
 };
 
-/** Returns the score of letters that occur in order; lower is better. */
-function score(query, text) {
-	if (query === "") return 0;
+/** Returns the score of matches at these places; lower is better. */
+function scoreOf(text, places) {
 	let total = 0;
-	let at = 0;
 	let last = -1;
 	let run = 0;
-	for (let i = 0; i < text.length && at < query.length; i++) {
-		if (text[i] !== query[at]) continue;
-		if (last === i - 1) {
+	for (const at of places) {
+		if (last === at - 1) {
 			run++;
 			total -= run * 5;
 		} else {
 			run = 0;
-			if (last >= 0) total += (i - last - 1) * 2;
+			if (last >= 0) total += (at - last - 1) * 2;
 		}
-		if (i === 0 || /[\s\-_./:]/.test(text[i - 1])) total -= 10;
-		total += i * 0.1;
-		last = i;
-		at++;
+		if (at === 0 || /[\s\-_./:]/.test(text[at - 1])) total -= 10;
+		total += at * 0.1;
+		last = at;
 	}
-	if (at < query.length) return undefined;
-	return query === text ? total - 100 : total;
+	return total;
+}
+
+/** Returns the best score of a word: scattered, or where it stands in one piece. */
+function score(query, text) {
+	if (query === "") return 0;
+	const scattered = [];
+	for (let at = 0; at < text.length && scattered.length < query.length; at++) {
+		if (text[at] === query[scattered.length]) scattered.push(at);
+	}
+	if (scattered.length < query.length) return undefined;
+	let best = scoreOf(text, scattered);
+	for (let at = text.indexOf(query); at >= 0; at = text.indexOf(query, at + 1)) {
+		best = Math.min(best, scoreOf(text, Array.from(query, (_, n) => at + n)));
+	}
+	return query === text ? best - 100 : best;
 }
 
 /** Matches one word. Letters and digits may be exchanged: `gpt5` finds `5gpt`. */

@@ -22,9 +22,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Obj
     // The canonical form of a key id.
     object.set(
         "normalize",
-        Function::new(ctx.clone(), |id: Text| {
-            id.0.parse::<KeyId>().ok().map(|id| id.to_string())
-        })?,
+        Function::new(ctx.clone(), |id: Text| id.0.parse::<KeyId>().ok().map(|id| id.to_string()))?,
     )?;
     Ok(object)
 }

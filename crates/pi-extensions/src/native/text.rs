@@ -46,7 +46,9 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Obj
     object.set("strip", Function::new(ctx.clone(), |text: Text| ansi::strip(&text.0))?)?;
     object.set(
         "linkAt",
-        Function::new(ctx.clone(), |text: Text, column: f64| ansi::link_at(&text.0, columns(column)))?,
+        Function::new(ctx.clone(), |text: Text, column: f64| {
+            ansi::link_at(&text.0, columns(column))
+        })?,
     )?;
     object.set(
         "graphemes",
@@ -71,7 +73,8 @@ impl<'js> FromJs<'js> for Text {
         if let Ok(text) = string.to_string() {
             return Ok(Self(text));
         }
-        let prototype: Object<'js> = ctx.globals().get::<_, Object<'js>>("String")?.get("prototype")?;
+        let prototype: Object<'js> =
+            ctx.globals().get::<_, Object<'js>>("String")?.get("prototype")?;
         let repair: Function<'js> = prototype.get("toWellFormed")?;
         repair.call((This(string),)).map(Self)
     }

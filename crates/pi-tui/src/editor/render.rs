@@ -8,8 +8,8 @@ use crate::style::Style;
 use crate::text;
 
 use super::Editor;
-use super::outside::Rows;
 use super::layout::TAB;
+use super::outside::Rows;
 use super::paste::Pastes;
 use super::text::Position;
 use super::units;

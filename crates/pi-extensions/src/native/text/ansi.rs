@@ -195,7 +195,9 @@ impl Tracker {
                             let mut next = || fields.next();
                             let parts = (next(), next(), next());
                             match parts {
-                                (Some(r), Some(g), Some(b)) => Some(format!("{code};2;{r};{g};{b}")),
+                                (Some(r), Some(g), Some(b)) => {
+                                    Some(format!("{code};2;{r};{g};{b}"))
+                                }
                                 _ => None,
                             }
                         }
