@@ -20,6 +20,7 @@
 #![allow(dead_code)] // Removed when all areas exist.
 
 mod access;
+pub mod check;
 mod component;
 mod engine;
 mod error;

@@ -61,6 +61,7 @@ const HOST: &[HostModule] = host_modules! {
     "pi:missing" = "host/missing.js",
     "pi:graph" = "host/graph.js",
     "pi:namespace" = "host/namespace.js",
+    "pi:describe" = "host/describe.js",
     "pi:globals" = "host/globals.js",
     "pi:stack" = "host/stack.js",
     "pi:timers" = "host/timers.js",

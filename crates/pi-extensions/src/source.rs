@@ -12,4 +12,5 @@ pub(crate) mod prepare;
 mod rewrite;
 mod transpile;
 
-pub(crate) use prepare::{Format, prepare};
+pub(crate) use prepare::{Format, SyntaxProblem, prepare};
+pub(crate) use transpile::source_type;

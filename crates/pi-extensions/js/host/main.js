@@ -16,6 +16,7 @@ async function runTests(path) {
 return {
 	fireTimer: timers.fire,
 	runTests,
+	describe: (asked) => loader.requireHost("pi:describe").describe(asked),
 	...extensions,
 	screen: (...args) => loader.requireHost("pi:drawing").screen(...args),
 };

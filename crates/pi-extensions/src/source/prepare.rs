@@ -38,7 +38,7 @@ pub(crate) struct SyntaxProblem {
 }
 
 impl SyntaxProblem {
-    pub(super) fn new(text: &str, error: &oxc_diagnostics::OxcDiagnostic) -> Self {
+    pub(crate) fn new(text: &str, error: &oxc_diagnostics::OxcDiagnostic) -> Self {
         let label = error.labels.iter().next();
         let offset = label.map_or(0, |label| label.offset() as usize);
         let before = text.get(..offset).unwrap_or(text);

@@ -57,7 +57,8 @@ pub(super) fn transpile(path: &Path, text: &str) -> Result<Plain, SyntaxProblem>
     Ok(Plain { map, code: printed.code, is_module })
 }
 
-fn source_type(path: &Path) -> SourceType {
+/// Returns the language of a file, by its extension.
+pub(crate) fn source_type(path: &Path) -> SourceType {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("js");
     match extension {
         "ts" | "mts" => SourceType::ts(),
