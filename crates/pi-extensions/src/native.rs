@@ -3,6 +3,7 @@
 //! `js/host/main.js` hands an area to a host module that requires `native:AREA`. No other code can
 //! reach it.
 
+mod ai;
 mod buffer;
 mod colors;
 mod console;
@@ -13,6 +14,7 @@ mod session;
 mod text;
 mod timers;
 mod ui;
+mod yaml;
 
 use rquickjs::{Ctx, Function, Object};
 
@@ -28,6 +30,7 @@ type Install = for<'js> fn(&Ctx<'js>, &Host) -> rquickjs::Result<Object<'js>>;
 const AREAS: &[(&str, Install)] = &[
     ("buffer", buffer::install),
     ("colors", colors::install),
+    ("ai", ai::install),
     ("console", console::install),
     ("editor", editor::install),
     ("keys", keys::install),
@@ -37,6 +40,7 @@ const AREAS: &[(&str, Install)] = &[
     ("text", text::install),
     ("timers", timers::install),
     ("ui", ui::install),
+    ("yaml", yaml::install),
 ];
 
 /// Returns the function that builds an area by its name.

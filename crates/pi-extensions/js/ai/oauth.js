@@ -1,0 +1,1 @@
+// `@earendil-works/pi-ai/oauth`: pi 1.5.0 exports types only.
