@@ -44,7 +44,7 @@ pub use registry::{
     ArgumentCompleter, Command, CommandHandler, Completion, CompletionProvider, CompletionRequest,
     Exposure, Flag, FlagKind, FlagValue, NamedCommand, ProviderRegistration, Registry,
     RegistryError, RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut,
-    ToolRegistration, command_handler,
+    Suggestion, Suggestions, ToolRegistration, command_handler,
 };
 pub use runner::{Asked, ExtensionFailure, Extensions};
 pub use ui::{

@@ -20,7 +20,8 @@ pub use commands::{ArgumentCompleter, Command, CommandHandler, NamedCommand, com
 pub use flags::{Flag, FlagKind, FlagValue};
 pub use items::{
     Completion, CompletionProvider, CompletionRequest, Exposure, ProviderRegistration,
-    RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut, ToolRegistration,
+    RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut, Suggestion,
+    Suggestions, ToolRegistration,
 };
 
 use super::{Extension, QuestionKind};

@@ -22,7 +22,7 @@ pub use component::{
 pub(crate) use handle::DialogCounter;
 pub use handle::ExtensionUi;
 
-use super::registry::CompletionProvider;
+use super::registry::{CompletionProvider, CompletionRequest, Suggestions};
 use crate::guard::{ApprovalDecision, ApprovalRequest, approve_with_dialogs};
 
 /// A user interface.
@@ -123,7 +123,12 @@ pub trait Ui: Send + Sync {
         Err(ThemeError("UI not available".to_owned()))
     }
 
-    /// Adds a source of completions for the editor.
+    /// Returns the completions of the screen itself, without those of extensions.
+    fn suggestions(&self, _request: CompletionRequest) -> BoxFuture<'_, Option<Suggestions>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Adds a source of completions for the editor. It is asked before the screen's own.
     fn add_completion_provider(&self, _provider: CompletionProvider) {}
 
     /// Calls `listener` with raw terminal input before the screen sees it. Dropping the guard

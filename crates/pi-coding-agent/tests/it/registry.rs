@@ -173,7 +173,7 @@ async fn shortcuts_renderers_and_completions_have_their_rules() {
             RenderTarget::Message("note".to_owned()),
             Arc::new(move |_: &RenderRequest| Some(Rendered::Lines(lines.clone()))),
         );
-        registry.register_completions(owner, Arc::new(|_| Box::pin(async { Vec::new() })));
+        registry.register_completions(owner, Arc::new(|_| Box::pin(async { None })));
     }
     let shortcuts = registry.shortcuts();
     assert_eq!((shortcuts.len(), shortcuts[0].description.as_deref()), (1, Some("b")));

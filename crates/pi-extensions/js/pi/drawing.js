@@ -10,7 +10,6 @@ const MODULES = {
 	terminalInput: "pi:components",
 	renderSubject: "pi:renderers",
 	complete: "pi:autocomplete",
-	applyCompletion: "pi:autocomplete",
 };
 
 /** Calls a function. */

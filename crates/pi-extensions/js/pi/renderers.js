@@ -10,37 +10,21 @@ let registrations = [];
 const drawn = new Map();
 const MOST_DRAWN = 500;
 
+/**
+ * Registers a renderer. The kinds are `message` and `entry` with a custom type, `tool` with the name
+ * and the definition of a tool, `anyTool` with a resolver, and `markdown` with a function that
+ * changes text before it is drawn.
+ */
 function register(binding, kind, name, render) {
 	registrations = registrations.filter((one) => !one.binding.isStale);
+	// An extension has one renderer of a kind and name; the last one counts.
+	const known = kind !== "anyTool" && registrations.find((one) => one.binding === binding && one.kind === kind && one.name === name);
+	if (known) {
+		known.render = render;
+		return;
+	}
 	registrations.push({ binding, kind, name, render });
 	native.registerRenderer(binding.id, kind, name);
-}
-
-/** Registers the renderer of a custom type of messages. */
-function registerMessageRenderer(binding, customType, render) {
-	register(binding, "message", String(customType), render);
-}
-
-/** Registers the renderer of a custom type of entries. */
-function registerEntryRenderer(binding, customType, render) {
-	register(binding, "entry", String(customType), render);
-}
-
-/** Registers a function that chooses how calls of tools are drawn. */
-function registerToolRenderer(binding, resolver) {
-	register(binding, "anyTool", undefined, resolver);
-}
-
-/** Registers the renderers of a tool of the extension, if it has any. */
-function registerTool(binding, tool) {
-	if (tool.renderCall || tool.renderResult || tool.renderShell) register(binding, "tool", tool.name, tool);
-}
-
-/** Registers a function that changes Markdown before it is drawn; one per extension. */
-function registerMarkdownTransformer(binding, transform) {
-	const known = registrations.find((one) => one.kind === "markdown" && one.binding === binding);
-	if (known !== undefined) known.render = transform;
-	else register(binding, "markdown", undefined, transform);
 }
 
 /** Returns the state of a subject. */
@@ -175,11 +159,4 @@ function renderSubject(id, request) {
 	}
 }
 
-module.exports = {
-	registerMessageRenderer,
-	registerEntryRenderer,
-	registerToolRenderer,
-	registerTool,
-	registerMarkdownTransformer,
-	calls: { renderSubject },
-};
+module.exports = { register, calls: { renderSubject } };

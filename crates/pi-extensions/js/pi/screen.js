@@ -43,8 +43,12 @@ function currentTheme(id) {
 
 /** The `tui` of components. It draws nothing itself: the program's screen does. */
 function createTui(binding) {
-	const { TUI } = require("@earendil-works/pi-tui");
-	const size = () => native.state(binding.id, "size", undefined) ?? [80, 24];
+	const { TUI, HOOKS } = require("pi:tui/tui");
+	const components = () => require("pi:components");
+	const size = () => {
+		const [columns, rows] = native.state(binding.id, "size", undefined) ?? [0, 0];
+		return columns > 0 ? [columns, rows] : [80, 24];
+	};
 	const terminal = {
 		get columns() {
 			return size()[0];
@@ -53,6 +57,7 @@ function createTui(binding) {
 			return size()[1];
 		},
 		kittyProtocolActive: false,
+		// Only the screen writes to the terminal.
 		write() {},
 		hideCursor() {},
 		showCursor() {},
@@ -60,31 +65,18 @@ function createTui(binding) {
 			native.update(binding.id, "setTitle", { title: String(title) });
 		},
 	};
-	const tui = Object.create(TUI?.prototype ?? Object.prototype);
-	const own = {
-		terminal,
-		children: [],
+	const tui = new TUI(terminal);
+	tui[HOOKS] = {
 		requestRender: () => native.requestRender(),
-		invalidate: () => native.requestRender(),
-		showOverlay: (component, options) => require("pi:components").showOverlay(binding, component, options),
-		hideOverlay: () => require("pi:components").hideTopOverlay(),
-		hasOverlay: () => require("pi:components").hasOverlay(),
-		setFocus: (component) => require("pi:components").setFocus(component),
-		addInputListener: (listener) => require("pi:components").onTerminalInput(binding, listener),
-		removeInputListener: (listener) => require("pi:components").removeInputListener(listener),
-		getShowHardwareCursor: () => false,
-		setShowHardwareCursor() {},
-		getClearOnShrink: () => false,
-		setClearOnShrink() {},
-		addChild() {},
-		removeChild() {},
-		start() {},
-		stop() {},
-		onDebug: undefined,
+		setFocus: (component) => components().setFocus(component),
+		showOverlay: (component, options) => components().showOverlay(binding, component, options),
+		hideOverlay: () => components().hideTopOverlay(),
+		hasOverlay: () => components().hasOverlay(),
+		addInputListener: (listener) => components().onTerminalInput(binding, listener),
+		removeInputListener: (listener) => components().removeInputListener(listener),
+		start: () => native.update(binding.id, "resume", {}),
+		stop: () => native.update(binding.id, "suspend", {}),
 	};
-	for (const [name, value] of Object.entries(own)) {
-		Object.defineProperty(tui, name, { value, writable: true, configurable: true, enumerable: true });
-	}
 	return tui;
 }
 

@@ -3,6 +3,7 @@
 //! Every function takes the number of the extension first. Without a user interface, or before the
 //! session exists, dialogs resolve to nothing and updates are dropped.
 
+mod completions;
 mod components;
 mod dialogs;
 mod renderers;
@@ -20,6 +21,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     updates::install(ctx, host, &object)?;
     state::install(ctx, host, &object)?;
     components::install(ctx, host, &object)?;
+    completions::install(ctx, host, &object)?;
     renderers::install(ctx, host, &object)?;
     Ok(object)
 }

@@ -10,3 +10,4 @@ mod process;
 mod test_runner;
 mod trial;
 mod typebox;
+mod ui;

@@ -15,7 +15,12 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::extension::CompletionProvider;
+use std::time::Duration;
+
+use pi_coding_agent::extension::{
+    Completion as Offered, CompletionProvider, CompletionRequest as Question, Suggestion,
+    Suggestions,
+};
 use pi_coding_agent::session::{AgentSession, CommandInfo, CommandSource};
 use pi_tui::completion::context::{self, Context};
 use pi_tui::completion::{
@@ -26,9 +31,13 @@ use pi_tui::completion::{
 use super::app::App;
 use super::commands::COMMANDS;
 use super::tasks::Tasks;
-use asked::Asked;
+use asked::{Asked, Provided};
 use files::Files;
 use paths::Paths;
+use tokio::sync::oneshot;
+
+/// Time between two questions to a source that works in the background.
+const PAUSE: Duration = Duration::from_millis(25);
 
 /// The sources of completions.
 pub(super) struct Completions {
@@ -99,6 +108,22 @@ impl Completions {
 
 impl Completer for Completions {
     fn complete(&mut self, request: &CompletionRequest<'_>) -> Option<Found> {
+        // Those of extensions come first: they may add to the others, or pass.
+        match self.asked.provided(request) {
+            Provided::Found(found) => return Some(found),
+            Provided::Waiting => {
+                let own = self.own(request);
+                return own.map(|own| Found { is_complete: false, ..own });
+            }
+            Provided::Passed => {}
+        }
+        self.own(request)
+    }
+}
+
+impl Completions {
+    /// Returns the completions of the screen itself.
+    fn own(&mut self, request: &CompletionRequest<'_>) -> Option<Found> {
         let own = match context::of(request) {
             Context::Command { name } => {
                 let found = command::completions(name, &self.commands);
@@ -115,8 +140,43 @@ impl Completer for Completions {
             let token = context::token(request.before());
             return self.paths.complete(&token, request.column, &self.places);
         }
-        self.asked.provided(request)
+        None
     }
+}
+
+/// Answers with the completions of the screen itself. A source that works in the background is asked
+/// again until it has answered.
+pub(super) fn suggest(
+    app: &mut App,
+    request: Question,
+    answer: oneshot::Sender<Option<Suggestions>>,
+    tries: usize,
+) {
+    let text = request.text.get(..request.cursor).unwrap_or_default();
+    let line = text.matches('\n').count();
+    let column = text.len() - text.rfind('\n').map_or(0, |at| at + 1);
+    let lines: Vec<String> = request.text.split('\n').map(str::to_owned).collect();
+    let is_forced = request.is_forced;
+    let asked = CompletionRequest { lines: &lines, line, column, is_forced };
+    let found = app.completions.own(&asked);
+    if found.as_ref().is_some_and(|found| !found.is_complete) && tries > 0 {
+        let pause = tokio::time::sleep(PAUSE);
+        app.tasks.spawn(pause, move |app, ()| suggest(app, request, answer, tries - 1));
+        return;
+    }
+    let before = asked.before();
+    let suggestions = found.map(|found| Suggestions {
+        prefix: before.get(found.replaced.start..).unwrap_or_default().to_owned(),
+        items: found.items.into_iter().map(suggestion).collect(),
+    });
+    // The caller may be gone.
+    let _ = answer.send(suggestions);
+}
+
+fn suggestion(item: Completion) -> Suggestion {
+    let Completion { label, description, insert, caret_back } = item;
+    let completion = Offered { value: insert, label, description };
+    Suggestion { completion, cursor_back: caret_back }
 }
 
 /// Returns completions, or nothing if there are none.

@@ -13,7 +13,10 @@ use super::panels::approval::ApprovalPanel;
 use super::panels::dialog::DialogPanel;
 use super::ui::UiRequest;
 use super::widgets::Widget;
-use super::{actions, mounts};
+use super::{actions, completion, mounts};
+
+/// Attempts to get completions from a source that works in the background.
+const SUGGESTION_TRIES: usize = 20;
 
 /// Carries out a request.
 pub(super) fn apply(app: &mut App, request: UiRequest) {
@@ -42,6 +45,9 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
         UiRequest::Mount { slot, factory } => mounts::mount(app, slot, factory),
         UiRequest::Redraw => app.transcript.blocks().touch_all(),
         UiRequest::RedrawRendered => app.transcript.redraw_rendered(),
+        UiRequest::Complete { request, answer } => {
+            completion::suggest(app, request, answer, SUGGESTION_TRIES);
+        }
         UiRequest::AddCompletions(provider) => app.completions.add_provider(provider),
     }
 }

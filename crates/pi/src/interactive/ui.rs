@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{
-    CompletionProvider, ComponentFactory, ComponentSlot, CustomOptions, Dialog, DialogAnswer,
-    FooterData, InputListener, InputSubscription, Theme, ThemeError, Ui, UiUpdate,
+    CompletionProvider, CompletionRequest, ComponentFactory, ComponentSlot, CustomOptions, Dialog,
+    DialogAnswer, FooterData, InputListener, InputSubscription, Suggestions, Theme, ThemeError, Ui,
+    UiUpdate,
 };
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use serde_json::Value;
@@ -39,6 +40,11 @@ pub(super) enum UiRequest {
     },
     SelectTheme(String),
     AddCompletions(CompletionProvider),
+    /// Computes the screen's own completions.
+    Complete {
+        request: CompletionRequest,
+        answer: oneshot::Sender<Option<Suggestions>>,
+    },
     /// Draws again what may look different now, such as code whose grammar was loaded.
     Redraw,
     /// Draws again what renderers of extensions drew.
@@ -182,6 +188,12 @@ impl Ui for ScreenUi {
 
     fn redraw_rendered(&self) {
         self.send(UiRequest::RedrawRendered);
+    }
+
+    fn suggestions(&self, request: CompletionRequest) -> BoxFuture<'_, Option<Suggestions>> {
+        let (answer, receiver) = oneshot::channel();
+        self.send(UiRequest::Complete { request, answer });
+        Box::pin(async move { receiver.await.ok().flatten() })
     }
 
     fn add_completion_provider(&self, provider: CompletionProvider) {

@@ -229,6 +229,8 @@ pub struct CompletionRequest {
     pub text: String,
     /// Byte offset of the cursor.
     pub cursor: usize,
+    /// The user asked for completions.
+    pub is_forced: bool,
 }
 
 /// A completion of the text in the editor.
@@ -242,6 +244,25 @@ pub struct Completion {
     pub description: Option<String>,
 }
 
-/// A source of completions for the editor.
+/// Completions for a position in the editor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Suggestions {
+    /// Text before the cursor that a suggestion replaces.
+    pub prefix: String,
+    /// The suggestions, best first.
+    pub items: Vec<Suggestion>,
+}
+
+/// A suggestion for a position in the editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The completion.
+    pub completion: Completion,
+    /// Bytes at the end of the inserted text that the cursor stays before.
+    pub cursor_back: usize,
+}
+
+/// A source of completions for the editor; `None` leaves them to the next source, and at last to
+/// the screen.
 pub type CompletionProvider =
-    Arc<dyn Fn(CompletionRequest) -> BoxFuture<'static, Vec<Completion>> + Send + Sync>;
+    Arc<dyn Fn(CompletionRequest) -> BoxFuture<'static, Option<Suggestions>> + Send + Sync>;
