@@ -13,6 +13,7 @@ mod proxy;
 mod redact;
 mod retry;
 mod source;
+pub mod web;
 
 pub(crate) use client::HttpClient;
 pub(crate) use connect::{Failure, OpenResponse, cause, open};

@@ -80,6 +80,8 @@ pub mod sse;
 pub mod wire;
 
 #[cfg(feature = "http")]
+pub use http::web;
+#[cfg(feature = "http")]
 pub use client::{
     Authorization, Authorize, AuthorizeError, Client, ModelError, PendingAuthorization,
     ProviderConfig,

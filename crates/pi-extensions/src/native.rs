@@ -9,12 +9,14 @@ mod colors;
 mod console;
 mod editor;
 mod keys;
+mod http;
 mod modules;
 mod session;
 mod text;
 mod timers;
 mod ui;
 mod yaml;
+mod url;
 
 use rquickjs::{Ctx, Function, Object};
 
@@ -34,6 +36,7 @@ const AREAS: &[(&str, Install)] = &[
     ("console", console::install),
     ("editor", editor::install),
     ("keys", keys::install),
+    ("http", http::install),
     ("modules", modules::install),
     ("session", session::install),
     ("testing", crate::testing::install),
@@ -41,6 +44,7 @@ const AREAS: &[(&str, Install)] = &[
     ("timers", timers::install),
     ("ui", ui::install),
     ("yaml", yaml::install),
+    ("url", url::install),
 ];
 
 /// Returns the function that builds an area by its name.

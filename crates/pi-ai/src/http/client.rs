@@ -23,6 +23,8 @@ struct PoolKey {
     connect: Option<Duration>,
     /// False for plain HTTP, which must also work without installed certificates.
     tls: bool,
+    /// False if the caller handles redirects itself.
+    follows: bool,
     route: Route,
 }
 
@@ -46,8 +48,23 @@ impl HttpClient {
 
     /// Returns the pool for requests to `url`. The error text includes a hint.
     pub(crate) fn pool(&self, url: &str, connect: Option<Duration>) -> Result<Pool, String> {
+        self.pool_for(url, connect, true)
+    }
+
+    /// Returns a pool whose responses to `url` may be redirects.
+    pub(super) fn pool_without_redirects(&self, url: &str) -> Result<Pool, String> {
+        self.pool_for(url, None, false)
+    }
+
+    fn pool_for(
+        &self,
+        url: &str,
+        connect: Option<Duration>,
+        follows: bool,
+    ) -> Result<Pool, String> {
         let key = PoolKey {
             connect,
+            follows,
             tls: !url.starts_with("http://"),
             route: Route::to(url, self.proxy.as_deref(), &*self.env),
         };
@@ -72,7 +89,7 @@ fn build(key: &PoolKey) -> Result<reqwest::Client, String> {
     // Fails only if a provider is already installed, by this crate or by the application.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
-        .redirect(Policy::custom(follow_same_origin))
+        .redirect(if key.follows { Policy::custom(follow_same_origin) } else { Policy::none() })
         // Small deltas must not wait for a full packet.
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))

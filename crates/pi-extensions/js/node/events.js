@@ -97,8 +97,8 @@ const methods = {
 	},
 	on(type, listener) { return add(this, type, listener, false); },
 	prependListener(type, listener) { return add(this, type, listener, true); },
-	once(type, listener) { return add(this, type, wrapOnce(this, type, listener), false); },
-	prependOnceListener(type, listener) { return add(this, type, wrapOnce(this, type, listener), true); },
+	once(type, listener) { return this.on(type, wrapOnce(this, type, listener)); },
+	prependOnceListener(type, listener) { return this.prependListener(type, wrapOnce(this, type, listener)); },
 	removeListener(type, listener) {
 		validateFunction(listener, "listener");
 		const events = listenersOf(this);
