@@ -80,8 +80,6 @@ pub mod sse;
 pub mod wire;
 
 #[cfg(feature = "http")]
-pub use http::web;
-#[cfg(feature = "http")]
 pub use client::{
     Authorization, Authorize, AuthorizeError, Client, ModelError, PendingAuthorization,
     ProviderConfig,
@@ -89,6 +87,8 @@ pub use client::{
 #[cfg(feature = "http")]
 pub use download::{DownloadError, Downloader};
 pub use hooks::HookPanicked;
+#[cfg(feature = "http")]
+pub use http::web;
 pub use overflow::{is_context_overflow, is_recoverable_length};
 pub use retry::is_retryable;
 pub use wire::KeyScheme;

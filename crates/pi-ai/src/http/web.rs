@@ -107,9 +107,7 @@ impl WebClient {
         let sending = match request.body {
             WebBody::Empty => sending,
             WebBody::Bytes(bytes) => sending.body(bytes),
-            WebBody::Stream(chunks) => {
-                sending.body(reqwest::Body::wrap_stream(Chunks(chunks)))
-            }
+            WebBody::Stream(chunks) => sending.body(reqwest::Body::wrap_stream(Chunks(chunks))),
         };
         let response = sending.send().await.map_err(|error| describe(&error))?;
         open(response, decodes)
@@ -129,7 +127,8 @@ fn open(response: Response, decodes: bool) -> Result<WebResponse, WebError> {
     let is_shorter = encoding.is_some();
     let headers = response.headers().iter();
     let headers = headers.filter(|(name, _)| !(is_shorter && **name == CONTENT_LENGTH));
-    let text = |value: &HeaderValue| value.as_bytes().iter().map(|byte| char::from(*byte)).collect();
+    let text =
+        |value: &HeaderValue| value.as_bytes().iter().map(|byte| char::from(*byte)).collect();
     let headers = headers.map(|(name, value)| (name.to_string(), text(value))).collect();
     Ok(WebResponse {
         status: status.as_u16(),
@@ -147,7 +146,8 @@ impl WebResponse {
         loop {
             let chunk = self.response.chunk().await.map_err(|error| describe(&error))?;
             let mut decoded = Vec::new();
-            let broken = |error: std::io::Error| WebError { message: error.to_string(), code: None };
+            let broken =
+                |error: std::io::Error| WebError { message: error.to_string(), code: None };
             match (chunk, &mut self.encoding) {
                 (Some(chunk), None) => return Ok(Some(chunk.to_vec())),
                 (None, None) => return Ok(None),

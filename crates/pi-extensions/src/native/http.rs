@@ -93,9 +93,7 @@ fn send<'js>(
         move |ctx: Ctx<'js>, id: u64, options: Json, bytes: Option<Bytes>| {
             let options: Options = serde_json::from_value(options.0)
                 .map_err(|error| NativeError::new(error.to_string()).throw(&ctx))?;
-            host.access
-                .connect(&options.host, options.port)
-                .map_err(|error| error.throw(&ctx))?;
+            host.access.connect(&options.host, options.port).map_err(|error| error.throw(&ctx))?;
             let exchange = find(&ctx, &all, id)?;
             let body = if options.is_stream {
                 let (sender, receiver) = mpsc::channel(1);
