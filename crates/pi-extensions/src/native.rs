@@ -8,15 +8,15 @@ mod buffer;
 mod colors;
 mod console;
 mod editor;
-mod keys;
 mod http;
+mod keys;
 mod modules;
 mod session;
 mod text;
 mod timers;
 mod ui;
-mod yaml;
 mod url;
+mod yaml;
 
 use rquickjs::{Ctx, Function, Object};
 
