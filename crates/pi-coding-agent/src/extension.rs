@@ -78,10 +78,11 @@ pub trait Extension: Send + Sync {
     /// extensions are reloaded. No other method is called after it, until it is loaded again.
     fn unload(&self) {}
 
-    /// Returns the number of handlers for an event or a question, by its name. Each is called on
-    /// its own, so that a failure concerns one handler, and one sees what those before it decided.
-    fn handlers(&self, _name: &str) -> usize {
-        1
+    /// Returns the numbers of the handlers for an event or a question, by its name. Each is called
+    /// on its own, so that a failure concerns one handler, and one sees what those before it
+    /// decided. All are called that existed when the event was emitted.
+    fn handlers(&self, _name: &str) -> Vec<usize> {
+        vec![0]
     }
 
     /// Receives an event in one of its handlers. Events of progress come only after

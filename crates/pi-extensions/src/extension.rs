@@ -4,33 +4,35 @@
 //! registers otherwise reaches the registry through `native:session`.
 
 pub(crate) mod answer;
+mod bash;
+mod listeners;
 mod output;
 mod tool;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use pi_coding_agent::extension::{
     Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason, Question, Reply,
+    UserBashHandling,
 };
 use pi_coding_agent::resources::SourceInfo;
 use pi_coding_agent::session::SessionEvent;
-use rquickjs::IntoJs as _;
+use pi_protocol::CancelToken;
+use rquickjs::{Ctx, IntoJs as _};
+use serde_json::Value;
 
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Loaded};
+use crate::host::{ExtensionId, Host, Loaded};
 use crate::hosting::ExtensionHost;
+use crate::native;
 use crate::thread::JsThread;
 use crate::value::Json;
 
+use bash::JsOperations;
+pub(crate) use listeners::{Listeners, is_progress};
 pub(crate) use output::output_from_json;
 pub(crate) use tool::JsTool;
-
-/// Returns true for events that come so often that they are sent only to extensions that listen to
-/// them.
-pub(crate) fn is_progress(event: &str) -> bool {
-    matches!(event, "message_update" | "tool_execution_update" | "provider_stream_event")
-}
 
 /// An extension file on a JavaScript thread.
 #[derive(Debug)]
@@ -42,26 +44,6 @@ pub struct JsExtension {
     path: Arc<str>,
     source: SourceInfo,
     listeners: Listeners,
-}
-
-/// The number of handlers per event, shared between the thread and the session: an event without a
-/// handler must not cost a message to the thread.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Listeners(Arc<RwLock<BTreeMap<String, usize>>>);
-
-impl Listeners {
-    pub(crate) fn count(&self, name: &str) -> usize {
-        let counts = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        counts.get(name).copied().unwrap_or(0)
-    }
-
-    pub(crate) fn set(&self, name: String, count: usize) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(name, count);
-    }
-
-    fn clear(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
-    }
 }
 
 impl JsExtension {
@@ -76,21 +58,26 @@ impl JsExtension {
         self.thread.get().ok_or_else(|| ExtensionError::new("the extension is not loaded"))
     }
 
-    /// Calls a handler of an event and returns what it answered.
-    async fn call_handler(
+    /// Builds the arguments of a call of a handler.
+    fn arguments(
         &self,
-        name: &'static str,
         handler: usize,
-        payload: serde_json::Value,
+        payload: Value,
         context: &ExtensionContext,
-    ) -> Result<Json, ExtensionError> {
+        signal: Option<u32>,
+    ) -> impl for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<rquickjs::Value<'js>>>
+    + Send
+    + 'static {
         let (id, context) = (self.id, context.clone());
-        let called = self.thread()?.call(id, "handle", move |ctx, host| {
+        move |ctx, host| {
             host.set_context(id, context);
             let payload = Json(payload).into_js(ctx)?;
-            Ok(vec![id.into_js(ctx)?, name.into_js(ctx)?, handler.into_js(ctx)?, payload])
-        });
-        called.await.map_err(failure)
+            let mut arguments = vec![id.into_js(ctx)?, handler.into_js(ctx)?, payload];
+            if let Some(signal) = signal {
+                arguments.push(signal.into_js(ctx)?);
+            }
+            Ok(arguments)
+        }
     }
 }
 
@@ -107,7 +94,7 @@ impl Extension for JsExtension {
             let thread = self.thread.get_or_init(|| thread);
             let (listeners, weak) = (self.listeners.clone(), thread.downgrade());
             let source = self.source.clone();
-            let loaded = thread.call::<()>(id, "load", move |ctx, host| {
+            let loaded = thread.call::<Option<String>>(id, "load", move |ctx, host| {
                 let path = Arc::clone(&path);
                 let loaded = Loaded {
                     path: Arc::clone(&path),
@@ -121,7 +108,11 @@ impl Extension for JsExtension {
                 let is_reload = reason == LoadReason::Reload;
                 Ok(vec![id.into_js(ctx)?, path.as_ref().into_js(ctx)?, is_reload.into_js(ctx)?])
             });
-            loaded.await.map_err(failure)
+            match loaded.await {
+                Ok(None) => Ok(()),
+                Ok(Some(problem)) => Err(ExtensionError::new(problem)),
+                Err(error) => Err(load_failure(error)),
+            }
         })
     }
 
@@ -137,8 +128,8 @@ impl Extension for JsExtension {
         }
     }
 
-    fn handlers(&self, name: &str) -> usize {
-        self.listeners.count(name)
+    fn handlers(&self, name: &str) -> Vec<usize> {
+        self.listeners.numbers(name)
     }
 
     fn on_event<'a>(
@@ -148,8 +139,9 @@ impl Extension for JsExtension {
         context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         Box::pin(async move {
-            let Some((name, payload)) = event.extension_event() else { return Ok(()) };
-            self.call_handler(name, handler, payload, context).await.map(drop)
+            let Some((_, payload)) = event.extension_event() else { return Ok(()) };
+            let arguments = self.arguments(handler, payload, context, None);
+            self.thread()?.call::<()>(self.id, "notify", arguments).await.map_err(failure)
         })
     }
 
@@ -160,13 +152,78 @@ impl Extension for JsExtension {
         context: &'a ExtensionContext,
     ) -> Reply<'a, Answer> {
         Box::pin(async move {
-            let (name, payload) = (question.kind().name(), question.payload());
-            let answered = self.call_handler(name, handler, payload, context).await?;
-            answer::from_json(&question, &answered.0).map_err(ExtensionError::new)
+            let (thread, payload) = (self.thread()?, question.payload());
+            let cancel = match &question {
+                Question::BeforeCompact(asked) => Some(asked.cancel.clone()),
+                Question::BeforeTree(asked) => Some(asked.cancel.clone()),
+                _ => None,
+            };
+            let answered = match cancel {
+                None => {
+                    let arguments = self.arguments(handler, payload, context, None);
+                    thread.call::<Json>(self.id, "ask", arguments).await
+                }
+                Some(cancel) => {
+                    with_signal(thread, &cancel, |signal| {
+                        let arguments = self.arguments(handler, payload, context, Some(signal));
+                        thread.call::<Json>(self.id, "ask", arguments)
+                    })
+                    .await
+                }
+            };
+            let answered = answered.map_err(failure)?.0;
+            if let Question::UserBash(_) = question
+                && let Some(number) = answered["result"]["operations"].as_u64()
+            {
+                let (thread, extension) = (thread.clone(), self.id);
+                let number = u32::try_from(number).unwrap_or_default();
+                let operations = JsOperations { thread, extension, number };
+                return Ok(Answer::UserBash(UserBashHandling::Operations(Arc::new(operations))));
+            }
+            answer::from_json(&question, &answered).map_err(ExtensionError::new)
         })
     }
 }
 
+/// The number of the next signal.
+static NEXT_SIGNAL: AtomicU32 = AtomicU32::new(1);
+
+/// Makes a call with the number of an `AbortSignal` that is aborted when `cancel` is.
+async fn with_signal<T, F: Future<Output = T>>(
+    thread: &JsThread,
+    cancel: &CancelToken,
+    call: impl FnOnce(u32) -> F,
+) -> T {
+    let signal = NEXT_SIGNAL.fetch_add(1, Ordering::Relaxed);
+    let mut called = std::pin::pin!(call(signal));
+    tokio::select! {
+        biased;
+        result = &mut called => return result,
+        () = cancel.cancelled() => {}
+    }
+    thread.post(move |ctx, host| {
+        let aborted = signal
+            .into_js(ctx)
+            .and_then(|signal| host.call_entry(ctx, "abortSignal", vec![signal]));
+        // A listener of the signal may throw.
+        if let Err(error) = aborted {
+            native::report_uncaught(ctx, host, &error);
+        }
+    });
+    called.await
+}
+
 fn failure(error: ScriptError) -> ExtensionError {
     ExtensionError::new(error.message)
+}
+
+/// Describes why an extension cannot be loaded. Conflicts between extensions are no fault of the
+/// file.
+fn load_failure(error: ScriptError) -> ExtensionError {
+    let is_conflict = error.message.contains("\" conflicts with ");
+    if is_conflict {
+        failure(error)
+    } else {
+        ExtensionError::new(format!("Failed to load extension: {}", error.message))
+    }
 }

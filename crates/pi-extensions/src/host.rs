@@ -18,6 +18,7 @@ use crate::engine::Clock;
 use crate::error::{NativeError, ScriptError};
 use crate::extension::Listeners;
 use crate::host_process::ProcessState;
+use crate::report::Report;
 use crate::source::cache::Cache;
 use crate::source::map::PositionMap;
 use crate::thread::{Task, WeakJsThread};
@@ -78,17 +79,6 @@ pub(crate) struct Loaded {
 
 type Settle = (Persistent<Function<'static>>, Persistent<Function<'static>>);
 type Fail = Box<dyn FnOnce(ScriptError)>;
-
-/// An error that no call returned to its caller.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// Path of the extension; `None` if it cannot be told.
-    pub extension: Option<String>,
-    /// Kind of the error: `uncaught`, `unhandledRejection`, `interrupted`.
-    pub event: &'static str,
-    /// The error with its stack.
-    pub error: String,
-}
 
 impl std::ops::Deref for Host {
     type Target = State;
@@ -190,7 +180,13 @@ impl Host {
     }
 
     /// Reports an error that no call returns.
-    pub(crate) fn report(&self, report: Report) {
+    pub(crate) fn report(&self, mut report: Report) {
+        let extensions = self.extensions.borrow();
+        let own =
+            |loaded: &&Loaded| report.extension.as_deref().is_none_or(|path| path == &*loaded.path);
+        let context = extensions.values().filter(own).find_map(|loaded| loaded.context.clone());
+        drop(extensions);
+        report.session = context.map(|context| (context, self.main.clone()));
         (self.reporter)(report);
     }
 

@@ -9,10 +9,10 @@ use pi_coding_agent::resources::SourceInfo;
 
 use crate::access::Access;
 use crate::extension::JsExtension;
-use crate::host::Report;
 use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
 use crate::process::{ProcessExtension, is_manifest};
+use crate::report::Report;
 use crate::thread::{JsThread, ThreadOptions};
 
 /// Properties of a host.

@@ -33,6 +33,7 @@ mod modules;
 mod native;
 mod process;
 mod render;
+mod report;
 mod resolve;
 mod source;
 pub mod testing;
@@ -41,8 +42,8 @@ mod value;
 
 pub use access::Access;
 pub use extension::JsExtension;
-pub use host::Report;
 pub use host_process::{OutputStream, OutputWriter, ProcessOptions, TerminalSize};
 pub use hosting::{ExtensionHost, HostOptions};
 pub use limits::Limits;
+pub use report::Report;
 pub use thread::{JsThread, ThreadOptions};

@@ -67,6 +67,7 @@ const HOST: &[HostModule] = host_modules! {
     "pi:timers" = "host/timers.js",
     "pi:extensions" = "pi/extensions.js",
     "pi/test" = "testing/test.js",
+    "pi:handlers" = "pi/handlers.js",
     "pi:api" = "pi/api.js",
     "pi:context" = "pi/context.js",
     "pi:ui" = "pi/ui.js",

@@ -8,6 +8,7 @@ mod buffer;
 mod colors;
 mod console;
 mod editor;
+mod events;
 mod http;
 mod keys;
 mod modules;
@@ -22,6 +23,7 @@ use rquickjs::{Ctx, Function, Object};
 
 use crate::error::NativeError;
 use crate::host::Host;
+pub(crate) use timers::report_uncaught;
 
 pub(crate) use timers::report_uncaught;
 
@@ -37,6 +39,7 @@ const AREAS: &[(&str, Install)] = &[
     ("editor", editor::install),
     ("keys", keys::install),
     ("http", http::install),
+    ("events", events::install),
     ("modules", modules::install),
     ("session", session::install),
     ("testing", crate::testing::install),

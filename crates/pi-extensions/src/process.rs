@@ -103,9 +103,9 @@ impl Extension for ProcessExtension {
         })
     }
 
-    fn handlers(&self, name: &str) -> usize {
+    fn handlers(&self, name: &str) -> Vec<usize> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        usize::from(state.events.iter().any(|event| event == name))
+        if state.events.iter().any(|event| event == name) { vec![0] } else { Vec::new() }
     }
 
     fn on_event<'a>(

@@ -15,9 +15,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::access::Access;
 use crate::engine::Engine;
 use crate::error::{STOPPED, ScriptError};
-use crate::host::{ExtensionId, Host, Outside, Report};
+use crate::host::{ExtensionId, Host, Outside};
 use crate::host_process::{ProcessOptions, ProcessState};
 use crate::limits::Limits;
+use crate::report::Report;
 use crate::source::cache::Cache;
 use crate::{modules, native};
 
@@ -154,7 +155,7 @@ fn run(
     mut receiver: mpsc::UnboundedReceiver<Task>,
 ) {
     let ThreadOptions { limits, access, process, cache, is_test, reporter } = options;
-    let failed = |error: String| reporter(Report { extension: None, event: "uncaught", error });
+    let failed = |error: String| reporter(Report::new(None, "uncaught", error));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -192,7 +193,7 @@ fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
             let error = format!("a native function panicked: {}", text.unwrap_or_default());
-            host.report(Report { extension: None, event: "uncaught", error });
+            host.report(Report::new(None, "uncaught", error));
         }
     });
     if let Some(files) = entered.interrupted {
@@ -201,17 +202,17 @@ fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'
         let message = STOPPED.to_owned();
         let place = files.first().map(|file| format!("\n    at {file}")).unwrap_or_default();
         let error = ScriptError { stack: format!("{message} ({seconds} s){place}"), message };
-        host.report(Report {
-            extension: owner.as_ref().map(|(_, path)| path.to_string()),
-            event: "interrupted",
-            error: error.stack.clone(),
-        });
+        host.report(Report::new(
+            owner.as_ref().map(|(_, path)| path.to_string()),
+            "interrupted",
+            error.stack.clone(),
+        ));
         host.fail_calls(owner.map(|(id, _)| id), &error);
     }
     engine.take_rejections(|ctx, reason| {
         let error = ScriptError::from_value(ctx, &reason);
         let extension = host.owner_of_stack(&error.stack).map(|(_, path)| path.to_string());
-        host.report(Report { extension, event: "unhandledRejection", error: error.stack });
+        host.report(Report::new(extension, "unhandledRejection", error.stack));
     });
 }
 

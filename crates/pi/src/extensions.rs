@@ -40,8 +40,12 @@ fn process(cwd: &Path) -> ProcessOptions {
     process
 }
 
-/// Reports an error that happened while there was no session.
+/// Reports an error that no call returned: in the session, or on stderr if there is none.
+#[allow(clippy::needless_pass_by_value)] // The type of a reporter.
 fn report(report: Report) {
+    if report.send_to_session() {
+        return;
+    }
     let Report { extension, error, .. } = report;
     match extension {
         Some(path) => note(&format!("Extension error ({path}): {error}")),

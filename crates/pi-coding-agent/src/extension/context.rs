@@ -7,7 +7,7 @@ use super::registry::{
     RenderTarget, Renderer, Shortcut, ToolRegistration,
 };
 use super::ui::{DialogCounter, ExtensionUi, Ui};
-use super::{QuestionKind, RunMode};
+use super::{ExtensionFailure, QuestionKind, RunMode};
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
 use crate::session::{AgentSession, WeakAgentSession};
 
@@ -153,6 +153,14 @@ impl ExtensionContext {
     /// Returns the mode in which the program runs.
     pub fn mode(&self) -> RunMode {
         self.surroundings.mode
+    }
+
+    /// Reports an error of an extension that no call returns to the session. Without a session it
+    /// is dropped.
+    pub async fn report_failure(&self, extension: &str, event: &str, error: &str) {
+        if let Some(session) = self.session() {
+            session.report(vec![ExtensionFailure::from_parts(extension, event, error)]).await;
+        }
     }
 
     pub(super) fn dialogs(&self) -> &DialogCounter {

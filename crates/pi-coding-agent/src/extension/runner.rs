@@ -230,14 +230,16 @@ impl Extensions {
     }
 }
 
-/// Returns the handlers of extensions for a name, in order.
+/// Returns the handlers of extensions for a name, in order, as they are now.
 fn with_handlers<'a>(
     extensions: &'a [Arc<dyn Extension>],
-    name: &'a str,
-) -> impl Iterator<Item = (&'a Arc<dyn Extension>, usize)> {
-    extensions.iter().flat_map(move |extension| {
-        (0..extension.handlers(name)).map(move |handler| (extension, handler))
-    })
+    name: &str,
+) -> Vec<(&'a Arc<dyn Extension>, usize)> {
+    let mut found = Vec::new();
+    for extension in extensions {
+        found.extend(extension.handlers(name).into_iter().map(|handler| (extension, handler)));
+    }
+    found
 }
 
 async fn load_one(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::system_prompt::{self, Section, ToolPrompt};
-use super::{ContextFile, Skill};
+use super::system_prompt::{self, Section, SectionNameError, ToolPrompt};
+use super::{ContextFile, Skill, SourceInfo};
 
 /// The parts of a system prompt.
 #[derive(Debug, Clone, Default)]
@@ -93,5 +93,54 @@ impl SystemPromptOptions {
             payload["appendSystemPrompt"] = json!(self.append.join("\n\n"));
         }
         payload
+    }
+
+    /// Reads the parts from the form of [`SystemPromptOptions::payload`]. Missing parts are empty.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name of a section cannot be used.
+    pub fn from_payload(payload: &Value) -> Result<Self, SectionNameError> {
+        let text = |value: &Value, name: &str| {
+            value[name].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let texts = |value: &Value| -> Vec<String> {
+            let list = value.as_array().into_iter().flatten();
+            list.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        let list = |name: &str| payload[name].as_array().into_iter().flatten();
+        let tool = |name: String| ToolPrompt {
+            snippet: payload["toolSnippets"][&name].as_str().map(str::to_owned),
+            guidelines: texts(&payload["toolGuidelines"][&name]),
+            name,
+        };
+        let file = |file: &Value| ContextFile {
+            path: file["path"].as_str().unwrap_or_default().into(),
+            content: file["content"].as_str().unwrap_or_default().to_owned(),
+        };
+        let skill = |skill: &Value| {
+            let path = PathBuf::from(skill["filePath"].as_str().unwrap_or_default());
+            Skill {
+                name: text(skill, "name").unwrap_or_default(),
+                description: text(skill, "description").unwrap_or_default(),
+                disable_model_invocation: skill["disableModelInvocation"] == true,
+                source: SourceInfo::flag(&path),
+                path,
+            }
+        };
+        let sections = payload["sections"].as_object().into_iter().flatten();
+        let sections = sections
+            .filter_map(|(name, text)| Some((name, text.as_str()?)))
+            .map(|(name, text)| Section::new(name, text));
+        Ok(Self {
+            custom_prompt: text(payload, "customPrompt"),
+            tools: texts(&payload["selectedTools"]).into_iter().map(tool).collect(),
+            guidelines: texts(&payload["promptGuidelines"]),
+            append: text(payload, "appendSystemPrompt").into_iter().collect(),
+            context_files: list("contextFiles").map(file).collect(),
+            skills: list("skills").map(skill).collect(),
+            cwd: payload["cwd"].as_str().unwrap_or_default().into(),
+            sections: sections.collect::<Result<_, _>>()?,
+        })
     }
 }

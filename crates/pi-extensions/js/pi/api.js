@@ -1,21 +1,13 @@
 // The `pi` object that a factory receives.
 
 const native = require("native:session");
+const { addHandler } = require("pi:handlers");
 
 /** Creates the API of one run of a factory. */
 exports.createApi = function createApi(binding) {
 	const renderer = (kind, name, fn) => require("pi:renderers").register(binding, kind, name, fn);
 	return {
-		on(name, handler) {
-			const handlers = [...(binding.handlers.get(name) ?? []), handler];
-			binding.handlers.set(name, handlers);
-			native.setHandlers(binding.id, name, handlers.length);
-			return () => {
-				const left = (binding.handlers.get(name) ?? []).filter((other) => other !== handler);
-				binding.handlers.set(name, left);
-				native.setHandlers(binding.id, name, left.length);
-			};
-		},
+		on: (name, handler) => addHandler(binding, name, handler),
 		registerTool(tool) {
 			const { name, description, parameters } = tool;
 			native.registerTool(binding.id, { name, description, parameters });

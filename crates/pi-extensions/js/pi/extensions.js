@@ -1,8 +1,9 @@
-// Extensions: loading their files, and the calls of their handlers, tools and commands.
+// Extensions: loading their files, ending them, and the calls of their handlers and tools.
 
 const { ModuleGraph } = require("pi:loader");
 const { createApi } = require("pi:api");
 const { createContext } = require("pi:context");
+const handlers = require("pi:handlers");
 
 /** What each loaded extension registered, by the number of the load. */
 const bindings = new Map();
@@ -15,7 +16,19 @@ const graphs = new Map();
  * stale and refuses every use.
  */
 function createBinding(id, path) {
-	return { id, path, isStale: false, isLoading: true, handlers: new Map(), tools: new Map(), commands: new Map() };
+	return {
+		id,
+		path,
+		isStale: false,
+		hasFailed: false,
+		isLoading: true,
+		/** Handlers by number, and the numbers by event. */
+		handlers: new Map(),
+		events: new Map(),
+		retired: [],
+		tools: new Map(),
+		commands: new Map(),
+	};
 }
 
 /** Loads an extension: evaluates its modules, unless they stay, and runs its factory. */
@@ -23,13 +36,21 @@ exports.load = async function load(id, path, isReload) {
 	if (isReload || !graphs.has(path)) graphs.set(path, new ModuleGraph());
 	const binding = createBinding(id, path);
 	bindings.set(id, binding);
-	const namespace = await graphs.get(path).import(path);
-	const factory = namespace.default;
-	if (typeof factory !== "function") {
-		throw new Error(`Extension does not export a valid factory function: ${path}`);
+	try {
+		const factory = (await graphs.get(path).import(path)).default;
+		if (typeof factory !== "function") {
+			binding.hasFailed = true;
+			return `Extension does not export a valid factory function: ${path}`;
+		}
+		await factory(createApi(binding));
+		binding.isLoading = false;
+		return undefined;
+	} catch (error) {
+		// A file that was changed is read again when it is loaded again.
+		graphs.delete(path);
+		binding.hasFailed = true;
+		throw error;
 	}
-	await factory(createApi(binding));
-	binding.isLoading = false;
 };
 
 /** Ends a run of a factory: its session was replaced or reloaded, or it failed. */
@@ -40,14 +61,24 @@ exports.unload = function unload(id) {
 	bindings.delete(id);
 };
 
-/** Calls one handler of an event. Returns its value and the event as the handler left it. */
-exports.handle = async function handle(id, name, index, event) {
-	const binding = bindings.get(id);
-	const handler = binding?.handlers.get(name)?.[index];
-	if (handler === undefined) return {};
-	const result = await handler(event, createContext(binding));
-	return { result, event };
+/** Forgets the modules of extensions that are not loaded any more. */
+exports.forgetModules = function forgetModules() {
+	const used = new Set([...bindings.values()].map((binding) => binding.path));
+	for (const path of graphs.keys()) if (!used.has(path)) graphs.delete(path);
 };
+
+exports.notify = function notify(id, number, event) {
+	const binding = bindings.get(id);
+	return binding === undefined ? undefined : handlers.notify(binding, number, event);
+};
+
+exports.ask = function ask(id, number, event, signal) {
+	const binding = bindings.get(id);
+	return binding === undefined ? {} : handlers.ask(binding, number, event, signal);
+};
+
+exports.abortSignal = handlers.abortSignal;
+exports.execOperations = handlers.execOperations;
 
 /** Executes a tool. */
 exports.executeTool = async function executeTool(id, name, callId, args) {

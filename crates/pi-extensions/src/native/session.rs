@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_coding_agent::extension::{QuestionKind, ToolRegistration};
+use pi_coding_agent::extension::ToolRegistration;
 use pi_protocol::Tool;
 use rquickjs::{Ctx, Function, Object};
 
@@ -11,26 +11,8 @@ use crate::extension::JsTool;
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
 
-/// Events that come so often that they are sent only to extensions that listen to them.
-const PROGRESS: &[&str] = &["message_update", "tool_execution_update", "provider_stream_event"];
-
 pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    let state = host.clone();
-    object.set(
-        "setHandlers",
-        Function::new(ctx.clone(), move |id: ExtensionId, name: String, count: usize| {
-            state.with_extension(id, |extension| {
-                if let Some(kind) = QuestionKind::ALL.iter().find(|kind| kind.name() == name) {
-                    extension.api.answer(*kind);
-                }
-                if PROGRESS.contains(&name.as_str()) {
-                    extension.api.receive_progress();
-                }
-                extension.listeners.set(name, count);
-            });
-        })?,
-    )?;
     let state = host.clone();
     object.set(
         "registerTool",

@@ -5,7 +5,8 @@ use std::time::Duration;
 use rquickjs::{Ctx, Function, Object, Value};
 
 use crate::error::ScriptError;
-use crate::host::{Host, Report};
+use crate::host::Host;
+use crate::report::Report;
 
 pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
@@ -36,5 +37,5 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
 pub(crate) fn report_uncaught(ctx: &Ctx<'_>, host: &Host, error: &rquickjs::Error) {
     let error = ScriptError::catch(ctx, error);
     let extension = host.owner_of_stack(&error.stack).map(|(_, path)| path.to_string());
-    host.report(Report { extension, event: "uncaught", error: error.stack });
+    host.report(Report::new(extension, "uncaught", error.stack));
 }

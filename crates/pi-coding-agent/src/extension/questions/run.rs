@@ -24,6 +24,8 @@ pub struct BeforeAgentStart {
     pub system_prompt: String,
     /// The parts of the system prompt, with the changes of the extensions asked before.
     pub options: Arc<SystemPromptOptions>,
+    /// An extension has set the whole prompt.
+    is_forced: bool,
 }
 
 /// The message that begins a run.
@@ -63,7 +65,22 @@ pub struct RunStart {
 
 impl BeforeAgentStart {
     pub(crate) fn new(message: FirstMessage, options: SystemPromptOptions) -> Self {
-        Self { message, system_prompt: options.text(), options: Arc::new(options) }
+        Self {
+            message,
+            system_prompt: options.text(),
+            options: Arc::new(options),
+            is_forced: false,
+        }
+    }
+
+    /// Returns the parts of the system prompt as handlers see them; with the whole prompt if an
+    /// extension has set it.
+    pub fn payload_of_options(&self) -> Value {
+        let mut payload = self.options.payload();
+        if self.is_forced {
+            payload["forceSystemPrompt"] = json!(self.system_prompt);
+        }
+        payload
     }
 }
 
@@ -74,12 +91,15 @@ impl Ask for BeforeAgentStart {
     fn merge(&mut self, combined: &mut RunStart, answer: RunStart) -> Flow {
         combined.messages.extend(answer.messages);
         if let Some(options) = answer.options {
-            self.system_prompt = options.text();
+            if !self.is_forced {
+                self.system_prompt = options.text();
+            }
             self.options = Arc::clone(&options);
             combined.options = Some(options);
         }
         if let Some(prompt) = answer.system_prompt {
             self.system_prompt.clone_from(&prompt);
+            self.is_forced = true;
             combined.system_prompt = Some(prompt);
         }
         Flow::Next
@@ -88,7 +108,7 @@ impl Ask for BeforeAgentStart {
     fn payload(&self) -> Value {
         let mut payload = json!({
             "systemPrompt": self.system_prompt,
-            "systemPromptOptions": self.options.payload(),
+            "systemPromptOptions": self.payload_of_options(),
         });
         match &self.message {
             FirstMessage::User { text, images } => {
