@@ -23,7 +23,6 @@ use rquickjs::{Ctx, Function, Object};
 
 use crate::error::NativeError;
 use crate::host::Host;
-pub(crate) use timers::report_uncaught;
 
 pub(crate) use timers::report_uncaught;
 

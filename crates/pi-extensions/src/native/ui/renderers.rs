@@ -3,8 +3,9 @@
 use rquickjs::{Ctx, Function, Object, Value};
 
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Host, Report};
+use crate::host::{ExtensionId, Host};
 use crate::render;
+use crate::report::Report;
 
 pub(super) fn install<'js>(
     ctx: &Ctx<'js>,
@@ -33,7 +34,7 @@ pub(super) fn install<'js>(
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, error: Value<'js>| {
             let error = ScriptError::from_value(&ctx, &error);
             let extension = state.with_extension(id, |extension| extension.path.to_string());
-            state.report(Report { extension, event: "screen", error: error.stack });
+            state.report(Report::new(extension, "screen", error.stack));
         })?,
     )
 }
