@@ -57,11 +57,11 @@ pub(super) fn bash(result: &Value) -> Result<UserBashHandling, String> {
     if !is_valid {
         return Err(INVALID_BASH.to_owned());
     }
-    let mut answered = BashResult::default();
-    answered.output = given["output"].as_str().unwrap_or_default().to_owned();
-    answered.exit_code = field(given, "exitCode").map_err(|_| INVALID_BASH.to_owned())?;
-    answered.cancelled = is_true(given, "cancelled");
-    answered.truncated = is_true(given, "truncated");
-    answered.full_output_path = field(given, "fullOutputPath")?;
-    Ok(UserBashHandling::Result(answered))
+    Ok(UserBashHandling::Result(BashResult {
+        output: given["output"].as_str().unwrap_or_default().to_owned(),
+        exit_code: field(given, "exitCode").map_err(|_| INVALID_BASH.to_owned())?,
+        cancelled: is_true(given, "cancelled"),
+        truncated: is_true(given, "truncated"),
+        full_output_path: field(given, "fullOutputPath")?,
+    }))
 }
