@@ -28,6 +28,7 @@ use std::{fs, io};
 use serde::Serialize;
 
 pub use context_files::ContextFile;
+pub use extensions::named_extensions;
 pub use location::{GitLocation, InvalidLocation, PackageLocation, is_npm_name};
 pub use packages::{PackageContents, PackageRoot};
 pub use prompt_options::SystemPromptOptions;

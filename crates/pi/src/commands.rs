@@ -6,6 +6,7 @@ mod config;
 pub(crate) mod credentials;
 mod doctor;
 pub(crate) mod export;
+mod extension;
 pub(crate) mod failure;
 pub(crate) mod plain;
 mod policy;
@@ -39,6 +40,9 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["sessions", "rename"] => sessions::rename(args),
         ["sessions", "rm"] => sessions::remove(args),
         ["sessions", "prune"] => sessions::prune(args),
+        ["extension", "new"] => extension::new(args),
+        ["extension", "check"] => extension::check(args),
+        ["extension", "test"] => extension::test(args),
         ["undo"] => undo::run(args),
         ["trust", "list"] => trust::list(args),
         ["trust", "add"] => trust::add(args),

@@ -27,7 +27,7 @@ pub(crate) fn opener(environment: &Environment) -> OpenExtension {
 }
 
 /// Returns the process that extensions see: this one.
-fn process(cwd: &Path) -> ProcessOptions {
+pub(crate) fn process(cwd: &Path) -> ProcessOptions {
     let mut process = ProcessOptions::new(cwd);
     let text = |text: OsString| text.into_string().ok();
     let variables = std::env::vars_os();

@@ -22,7 +22,7 @@ pub(super) fn extension_files(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the extensions of a directory that a setting names: an extension, or several.
-pub(super) fn named_extensions(directory: &Path) -> Vec<PathBuf> {
+pub fn named_extensions(directory: &Path) -> Vec<PathBuf> {
     let own = entry_points(directory);
     if own.is_empty() { extension_files(directory) } else { own }
 }

@@ -9,12 +9,15 @@ exports.test = function test(name, run) {
 	tests.push({ name: String(name), run });
 };
 
+/** A value for a message, cut if it is long. */
 function text(value) {
+	let shown;
 	try {
-		return JSON.stringify(value) ?? String(value);
+		shown = JSON.stringify(value) ?? String(value);
 	} catch {
-		return String(value);
+		shown = String(value);
 	}
+	return shown.length > 400 ? `${shown.slice(0, 200)} … ${shown.slice(-200)}` : shown;
 }
 
 function isEqual(left, right) {

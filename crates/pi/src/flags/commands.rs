@@ -131,6 +131,12 @@ pub(crate) const COMMANDS: &[Command] = &[
             .completes(Completes::Models),
         Flag::new("thinking", Group::General, "Thinking level").takes("LEVEL").choices(LEVELS),
     ]),
+    Command::new("extension", "Create, check and test extensions")
+        .details(
+            "PATH is a file, or a directory with package.json or index.ts; the default is the \
+             current directory.",
+        )
+        .commands(EXTENSION),
     Command::new("completions", "Print shell completions")
         .words("SHELL", 1, 1)
         .choices(&["bash", "zsh", "fish"])
@@ -250,6 +256,24 @@ const SESSIONS: &[Command] = &[
             YES,
             SESSION_DIR,
         ]),
+];
+
+const EXTENSION: &[Command] = &[
+    Command::new("new", "Create the files of an extension, with types and tests")
+        .words("DIR", 1, 1),
+    Command::new("check", "Name what would not work, without running the extension")
+        .words("PATH", 0, 1)
+        .details(
+            "Reports modules that cannot be found, functions of pi and Node that are not \
+             available, undefined names and unknown events. The exit code is 1 if there is one.",
+        )
+        .flags(&[JSON]),
+    Command::new("test", "Run the tests of an extension with a scripted model")
+        .words("PATH", 0, 1)
+        .details(
+            "Tests are files that end in .test.ts and use the module pi/test. The exit code is 1 \
+             if one fails.",
+        ),
 ];
 
 const TRUST: &[Command] = &[
