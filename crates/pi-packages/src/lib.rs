@@ -15,4 +15,4 @@ mod process;
 
 pub use error::PackageError;
 pub use manager::{Installed, NotInstalled, PackageEvent, PackageManager, Reporter, Updated};
-pub use npm::{ArchiveError, Changed, Range, RegistryConfig, Version};
+pub use npm::{ArchiveError, Changed, Range, RegistryConfig, Version, installed_version};

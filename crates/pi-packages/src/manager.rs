@@ -232,7 +232,8 @@ impl PackageManager {
         }
     }
 
-    fn check_trust(&self, scope: SettingsScope) -> Result<(), PackageError> {
+    /// Fails if the settings of a scope may not be changed.
+    pub fn check_trust(&self, scope: SettingsScope) -> Result<(), PackageError> {
         if scope == SettingsScope::Project && !self.settings.is_trusted() {
             return Err(PackageError::NotTrusted);
         }

@@ -8,6 +8,7 @@ mod doctor;
 pub(crate) mod export;
 mod extension;
 pub(crate) mod failure;
+pub(crate) mod packages;
 pub(crate) mod plain;
 mod policy;
 mod sandbox;
@@ -47,6 +48,10 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["trust", "list"] => trust::list(args),
         ["trust", "add"] => trust::add(args),
         ["trust", "remove"] => trust::remove(args),
+        ["install"] => packages::install(args),
+        ["remove" | "uninstall"] => packages::remove(args),
+        ["update"] => packages::update(args),
+        ["list"] => packages::list(args),
         ["config", "list"] => config::list(args),
         ["config", "get"] => config::get(args),
         ["config", "set"] => config::set(args),

@@ -11,6 +11,7 @@ mod limits;
 pub(crate) mod man;
 pub(crate) mod markdown;
 pub(crate) mod options;
+mod packages;
 pub(crate) mod parse;
 pub(crate) mod safety;
 pub(crate) mod suggest;

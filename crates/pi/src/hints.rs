@@ -8,6 +8,7 @@ use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::models::{CredentialError, ModelOrigin, SelectModelError, UnusableModel};
 use pi_coding_agent::session::PromptError;
 use pi_coding_agent::{CreateError, Omission, SelectSessionError, UnknownToolError};
+use pi_packages::PackageError;
 
 use crate::flags::suggest;
 
@@ -29,6 +30,29 @@ impl Hint for CreateError {
             }
             _ => None,
         }
+    }
+}
+
+impl Hint for PackageError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Location(_) => "sources are described in `pi help packages`".to_owned(),
+            Self::NotConfigured(_) => "list the packages with `pi list`".to_owned(),
+            Self::NoPackage { .. } => {
+                "check the name; the registry is configured in ~/.npmrc".to_owned()
+            }
+            Self::UnsupportedDependency { .. } => {
+                "set `npmCommand` to install packages with npm: `pi config set npmCommand npm`"
+                    .to_owned()
+            }
+            Self::Download(error) if error.is_transient() => {
+                "check the connection; proxies come from HTTPS_PROXY or the setting httpProxy"
+                    .to_owned()
+            }
+            Self::Program { program, .. } => format!("install {program}, or correct the settings"),
+            Self::Damaged { .. } => "remove the file and repeat the command".to_owned(),
+            _ => return None,
+        })
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod input;
 mod json;
 mod list;
+mod packages;
 mod plain;
 mod print;
 mod progress;

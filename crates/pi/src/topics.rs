@@ -45,6 +45,11 @@ pub(crate) const TOPICS: &[Topic] = &[
         ["skills", "prompts", "templates", "context", "agents.md"],
         "Skills, prompt templates and context files"
     ),
+    topic!(
+        "packages",
+        ["package", "install", "npm"],
+        "Packages of extensions, skills, templates and themes"
+    ),
     topic!("themes", ["colors", "theme"], "Colors of the interactive mode, and theme files"),
     topic!("project-trust", [], "What a project may bring, and trust in it"),
     topic!("guard", ["safety", "rules"], "Profiles, rules, approvals, the sandbox and secrets"),

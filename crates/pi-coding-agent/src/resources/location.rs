@@ -101,7 +101,8 @@ impl GitLocation {
         let (text, is_marked) = match text.strip_prefix("git:") {
             // `git://host` has no mark.
             Some(rest) if !rest.starts_with("//") => (rest, true),
-            _ => (text, false),
+            // This can hardly be a path.
+            _ => (text, text.starts_with("git@")),
         };
         if text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\' || c == '?') {
             return None;
@@ -288,6 +289,7 @@ mod tests {
             ("git:github.com/u/r", "https://github.com/u/r", None),
             ("git:github.com/u/r.git@v1", "https://github.com/u/r.git", Some("v1")),
             ("git:git@github.com:u/r.git@main", "git@github.com:u/r.git", Some("main")),
+            ("git@github.com:u/r", "git@github.com:u/r", None),
             ("git:github.com:u/r", "github.com:u/r", None),
             ("git:u/r@dev", "https://github.com/u/r", Some("dev")),
             ("git:localhost/u/r", "https://localhost/u/r", None),
@@ -327,7 +329,6 @@ mod tests {
             "ssh://-x@h/u/r",
             "https://github.com/one",
             "https://h/u/r\u{a}x/y",
-            "git@github.com:u/r",
             "github.com/u/r",
             "git://h/u/r",
             "git:",

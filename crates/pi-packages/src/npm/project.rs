@@ -203,7 +203,7 @@ pub(crate) fn direct_dependencies(root: &Path) -> BTreeMap<String, String> {
 }
 
 /// Returns the version of the package in a directory.
-pub(crate) fn installed_version(directory: &Path) -> Option<String> {
+pub fn installed_version(directory: &Path) -> Option<String> {
     let package = read_object(&directory.join(MANIFEST)).ok().flatten()?;
     package.get("version")?.as_str().map(str::to_owned)
 }

@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    fn of(error: &(impl std::error::Error + Hint), exit: Exit) -> Self {
+    pub(super) fn of(error: &(impl std::error::Error + Hint), exit: Exit) -> Self {
         Self::Error { message: error.to_string(), hint: error.hint(), exit }
     }
 }

@@ -6,12 +6,11 @@ use pi_coding_agent::config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
-use super::{Command, Completes, Flag, Group};
+use super::{Command, Completes, Flag, Group, packages};
 
-const PACKAGES: &str = "This version does not support packages.";
 const SERVERS: &str = "This version does not support MCP.";
 
-const JSON: Flag = Flag::new("json", Group::General, "Print JSON");
+pub(super) const JSON: Flag = Flag::new("json", Group::General, "Print JSON");
 const SESSION_DIR: Flag = Flag::new("session-dir", Group::General, "Directory of the sessions")
     .takes("DIR")
     .directories();
@@ -61,6 +60,11 @@ pub(crate) const COMMANDS: &[Command] = &[
         )
         .commands(TRUST)
         .default("list"),
+    packages::INSTALL,
+    packages::REMOVE,
+    packages::UNINSTALL,
+    packages::UPDATE,
+    packages::LIST,
     Command::new("config", "List, print and change settings")
         .details(
             "KEY is a key of settings.json, with dots between groups: retry.maxRetries. Settings \
@@ -150,13 +154,6 @@ pub(crate) const COMMANDS: &[Command] = &[
         .flags(&[Flag::new("markdown", Group::General, "Print Markdown")]),
     Command::new("help", "Show the help of pi, of a command or on a topic")
         .words("[COMMAND]... | [TOPIC]", 0, 2),
-    Command::new("install", "Install a package").words("SOURCE", 1, 1).unavailable(PACKAGES),
-    Command::new("remove", "Remove a package").words("SOURCE", 1, 1).unavailable(PACKAGES),
-    Command::new("uninstall", "Same as remove").words("SOURCE", 1, 1).unavailable(PACKAGES),
-    Command::new("update", "Update pi, packages or model catalogs")
-        .words("[TARGET]", 0, 1)
-        .unavailable("Update pi the way you installed it."),
-    Command::new("list", "List packages").unavailable("To list sessions, run `pi sessions list`."),
     Command::new("mcp", "Add, remove and list MCP servers")
         .words("COMMAND", 0, MANY)
         .unavailable(SERVERS),
@@ -390,9 +387,9 @@ const AUTH: &[Command] = &[
         .completes(Completes::Providers),
 ];
 
-const APPROVE: Flag =
+pub(super) const APPROVE: Flag =
     Flag::new("approve", Group::Safety, "Apply the project's settings and rules").short("a");
-const NO_APPROVE: Flag =
+pub(super) const NO_APPROVE: Flag =
     Flag::new("no-approve", Group::Safety, "Ignore the project's settings and rules").short("na");
 
 const POLICY: &[Command] = &[

@@ -11,8 +11,10 @@ use pi_coding_agent::{
     AgentOptions, AgentRuntime, CreateError, Created, Diagnostic, Environment, NotCreated,
     Omission, SessionSelector, Severity, create_agent_session,
 };
+use pi_packages::PackageError;
 use pi_tools::supervisor::Supervisor;
 
+use super::packages;
 use crate::arguments::Arguments;
 use crate::commands::failure::guard_exit;
 use crate::exit::{Exit, fail, fail_with_hint, note};
@@ -48,6 +50,8 @@ pub(super) async fn create(
 pub(crate) enum Refused {
     /// The command line is invalid.
     Usage(String),
+    /// A package of the command line cannot be installed.
+    Package(PackageError),
     /// The configuration does not allow it.
     NotCreated(Box<NotCreated>),
 }
@@ -57,6 +61,9 @@ impl Refused {
     pub(crate) fn report(self) -> ExitCode {
         let NotCreated { error, diagnostics, mut omissions, .. } = match self {
             Self::Usage(error) => return fail(&error, Exit::Usage),
+            Self::Package(error) => {
+                return fail_with_hint(&error.to_string(), error.hint().as_deref(), Exit::Failed);
+            }
             Self::NotCreated(refused) => *refused,
         };
         // The error itself reports it.
@@ -78,11 +85,16 @@ pub(crate) async fn create_silently(
     check_directories(arguments, &options.environment).map_err(Refused::Usage)?;
     options.ui = ui;
     options.mode = mode;
+    let packages = packages::prepare(arguments.offline, &mut options).await;
+    let packages = packages.map_err(Refused::Package)?;
     let created = Box::pin(create_agent_session(options)).await;
-    let Created { runtime, diagnostics, omissions, .. } =
-        created.map_err(|refused| Refused::NotCreated(Box::new(refused)))?;
+    let Created { runtime, diagnostics, omissions, .. } = created.map_err(|mut refused| {
+        refused.diagnostics = packages.merge(std::mem::take(&mut refused.diagnostics));
+        Refused::NotCreated(Box::new(refused))
+    })?;
     let warnings = arguments.warnings.iter().map(|text| Diagnostic::warning(None, text));
     let given = warnings.map(|warning| SessionEvent::from_diagnostic(&warning, None));
+    let diagnostics = packages.merge(diagnostics);
     Ok(Agent { runtime, notices: given.chain(notices(&diagnostics, &omissions)).collect() })
 }
 

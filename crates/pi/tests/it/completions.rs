@@ -100,7 +100,7 @@ fn bash_offers_completions() {
         (&["pi", "--model", "mock/m2", ":", "8"], &["8b"]),
         (&["pi", "--model", "mock/m2", ":"], &["8b"]),
         (&["pi", "completions", "f"], &["fish"]),
-        (&["pi", "help", "un"], &["undo"]),
+        (&["pi", "help", "und"], &["undo"]),
         (&["pi", "-p", "@no"], &["@notes.md"]),
         (&["pi", "-p", "hello", "se"], &[]),
         (&["pi", "install", ""], &["docs", "notes.md", "completions.bash"]),

@@ -122,7 +122,7 @@ fn the_list_shows_values_and_sources() {
     ] {
         assert!(list.lines().any(|found| found == line), "{line} in {list}");
     }
-    assert!(!list.contains("hunter2hunter2") && !list.contains("npmCommand"), "{list}");
+    assert!(!list.contains("hunter2hunter2") && !list.contains("trackingId"), "{list}");
     env.out(&["trust", "add"]);
     assert_eq!(env.out(&["config", "get", "defaultModel"]), "m2\n");
     let group = env.out(&["config", "list", "retry", "--json"]);

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code)]
+#[path = "../../../pi-packages/tests/it/archives.rs"]
+mod archives;
 mod auth;
 mod bad_input;
 mod careful;
@@ -20,9 +23,13 @@ mod hostile;
 mod limits;
 mod models;
 mod omissions;
+mod packages;
 mod policy;
 mod progress;
 mod redaction;
+#[allow(dead_code)]
+#[path = "../../../pi-packages/tests/it/registry.rs"]
+mod registry;
 mod replay;
 mod restrictions;
 mod sandbox;
