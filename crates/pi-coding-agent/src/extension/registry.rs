@@ -185,20 +185,34 @@ impl Registry {
     /// Registers a keyboard shortcut. The last registration of a key wins.
     pub fn register_shortcut(&self, owner: &str, shortcut: Shortcut) {
         let mut contents = self.contents();
-        contents.shortcuts.retain(|other| other.item.key != shortcut.key);
+        let same =
+            |other: &Owned<Shortcut>| *other.owner == *owner && other.item.key == shortcut.key;
+        contents.shortcuts.retain(|other| !same(other));
         contents.shortcuts.push(Owned::new(owner, shortcut));
         contents.changed();
     }
 
-    /// Returns the keyboard shortcuts.
+    /// Returns the keyboard shortcuts, one per key.
     pub fn shortcuts(&self) -> Vec<Shortcut> {
-        self.contents().shortcuts.iter().map(|shortcut| shortcut.item.clone()).collect()
+        let all = &self.contents().shortcuts;
+        let is_last =
+            |at: usize, key: &str| all.iter().skip(at + 1).all(|other| other.item.key != key);
+        let last = all.iter().enumerate().filter(|(at, one)| is_last(*at, &one.item.key));
+        last.map(|(_, shortcut)| shortcut.item.clone()).collect()
+    }
+
+    /// Returns the keys of all shortcuts with the paths of their extensions, in the order of
+    /// registration. Several may have the same key.
+    pub fn shortcut_owners(&self) -> Vec<(String, String)> {
+        let contents = self.contents();
+        let shortcuts = contents.shortcuts.iter();
+        shortcuts.map(|one| (one.item.key.clone(), one.owner.to_string())).collect()
     }
 
     /// Returns the shortcut of a key, and the path of its extension.
     pub(super) fn find_shortcut(&self, key: &str) -> Option<(String, Shortcut)> {
         let contents = self.contents();
-        let found = contents.shortcuts.iter().find(|shortcut| shortcut.item.key == key)?;
+        let found = contents.shortcuts.iter().rfind(|shortcut| shortcut.item.key == key)?;
         Some((found.owner.to_string(), found.item.clone()))
     }
 

@@ -87,9 +87,16 @@ impl Footer {
         let dim = view.theme.fg(Token::Dim);
         let mut lines = vec![self.place(view.width, dim), self.figures(view)];
         if !self.statuses.is_empty() {
-            let texts: Vec<String> =
-                self.statuses.values().map(|status| text::plain(status)).collect();
-            let line = Line::styled(texts.join(" "), dim);
+            let mut line = Line::new();
+            for status in self.statuses.values() {
+                if line.width() > 0 {
+                    line.push(" ", Style::PLAIN);
+                }
+                // In the colors of the extension; several lines become one.
+                for part in text::from_ansi(&status.replace(['\n', '\r', '\t'], " ")) {
+                    line.append(&part);
+                }
+            }
             lines.push(text::truncate(&line, view.width, "..."));
         }
         lines

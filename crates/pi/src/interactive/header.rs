@@ -21,6 +21,7 @@ pub(super) use changelog::entries as changelog;
 
 use super::app::App;
 use super::preferences::QuietStartup;
+use super::shortcuts;
 
 /// What the header says besides the state of the session.
 pub(super) struct Start {
@@ -68,16 +69,15 @@ impl Start {
 
 /// Returns the blocks before the first message.
 pub(super) fn blocks(app: &App) -> Vec<Box<dyn Block>> {
-    if let Some(header) = &app.mounts.header {
-        return vec![Box::new(Rc::clone(header))];
-    }
     let start = &app.start;
     let quiet = match start.is_verbose {
         true => QuietStartup::No,
         false => app.preferences.quiet_startup,
     };
     let mut blocks: Vec<Box<dyn Block>> = Vec::new();
-    if quiet != QuietStartup::Yes {
+    if let Some(header) = &app.mounts.header {
+        blocks.push(Box::new(Rc::clone(header)));
+    } else if quiet != QuietStartup::Yes {
         let scope = (quiet == QuietStartup::No).then(|| scope(&app.session, &app.keymap)).flatten();
         blocks.push(Box::new(Header {
             scope,
@@ -95,7 +95,8 @@ pub(super) fn blocks(app: &App) -> Vec<Box<dyn Block>> {
             blocks.push(Box::new(resources::Loaded::new(loaded, &start.is_expanded)));
         }
     }
-    let warnings = notices::warnings(&start.problems, start.home.as_deref());
+    let issues = shortcuts::issues(app.session.extensions().registry(), &app.keymap);
+    let warnings = notices::warnings(&start.problems, &issues, start.home.as_deref());
     if !warnings.is_empty() {
         blocks.push(Box::new(warnings));
     }

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::app::App;
 use super::components::{Adapter, Messages, Stale, overlay_options};
-use super::events;
+use super::header;
 use super::panel::PanelId;
 use super::panels::custom::CustomPanel;
 use super::tasks::Tasks;
@@ -151,8 +151,7 @@ pub(super) fn mount(app: &mut App, slot: ComponentSlot, factory: Option<Componen
     match slot {
         ComponentSlot::Header => {
             app.mounts.header = adapter.map(|adapter| Rc::new(RefCell::new(adapter)));
-            events::rebuild(app);
-            app.display.redraw();
+            show_header(app);
         }
         ComponentSlot::Footer => app.mounts.footer = adapter,
         ComponentSlot::Editor => {
@@ -192,9 +191,15 @@ pub(super) fn reset(app: &mut App) {
         app.panels.close(panel);
     }
     if had_header {
-        events::rebuild(app);
-        app.display.redraw();
+        show_header(app);
     }
+}
+
+/// Shows the header that is the current one now.
+fn show_header(app: &mut App) {
+    let prefix = header::blocks(app);
+    app.transcript.set_prefix(prefix);
+    app.display.redraw();
 }
 
 /// Prepares the components for a frame.

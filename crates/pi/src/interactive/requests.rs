@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pi_coding_agent::extension::UiUpdate;
+use pi_coding_agent::extension::{NotifyKind, UiUpdate};
 use tokio::sync::oneshot;
 
 use super::app::App;
@@ -78,9 +78,10 @@ fn show<T: 'static>(
 
 fn update(app: &mut App, update: UiUpdate) {
     match update {
-        UiUpdate::Notify { message, kind } => {
-            app.transcript.notice(kind.unwrap_or_default(), message, None);
-        }
+        UiUpdate::Notify { message, kind } => match kind {
+            None | Some(NotifyKind::Info) => app.status(message),
+            Some(kind) => app.transcript.notice(kind, message, None),
+        },
         UiUpdate::SetStatus { key, text } => {
             match text {
                 Some(text) => app.footer.statuses.insert(key, text),

@@ -51,6 +51,8 @@ use user::User;
 /// The transcript of a session.
 pub(super) struct Transcript {
     page: Page,
+    /// The blocks before the first message.
+    prefix: Vec<BlockId>,
     /// The entries of the log that are shown, and the first of their blocks.
     stored: Option<(Rc<StoredLog>, BlockId)>,
     answer: Option<Answer>,
@@ -75,6 +77,7 @@ impl Transcript {
     pub(super) fn new(options: Options) -> Self {
         Self {
             page: Page::new(Shared::new(options)),
+            prefix: Vec::new(),
             stored: None,
             answer: None,
             calls: Calls::default(),
@@ -101,9 +104,7 @@ impl Transcript {
         self.calls.detach();
         (self.stored, self.status, self.is_empty) = (None, None, true);
         (self.last_answer, self.retried, self.is_abort_told) = (Vec::new(), Vec::new(), false);
-        for block in prefix {
-            self.page.push(block);
-        }
+        self.prefix = prefix.into_iter().map(|block| self.page.push(block)).collect();
         match StoredLog::new(session) {
             Ok(log) => self.show_log(&Rc::new(log)),
             Err(error) => {
@@ -116,6 +117,19 @@ impl Transcript {
         }
         self.calls.place_detached(&mut self.page);
         self.shells.place(&mut self.page);
+    }
+
+    /// Replaces the blocks before the first message.
+    pub(super) fn set_prefix(&mut self, prefix: Vec<Box<dyn Block>>) {
+        for old in std::mem::take(&mut self.prefix) {
+            self.page.remove(old);
+        }
+        let first = self.page.blocks().first();
+        let place = |block| match first {
+            Some(first) => self.page.insert_before(first, block),
+            None => self.page.push(block),
+        };
+        self.prefix = prefix.into_iter().map(place).collect();
     }
 
     fn show_log(&mut self, log: &Rc<StoredLog>) {

@@ -14,6 +14,9 @@ use super::wrapped;
 /// Time for which an earlier crash is worth a line.
 const RECENT: Duration = Duration::from_secs(24 * 3600);
 
+/// The heading of problems with extensions.
+const EXTENSION_ISSUES: &str = "Extension issues";
+
 /// Problems with files that the header lists, by kind.
 #[derive(Debug, Default)]
 pub(super) struct Warnings {
@@ -30,12 +33,13 @@ struct Warning {
 /// Returns the heading for a problem with a file, if it has one.
 fn heading(path: &Path) -> Option<&'static str> {
     let has = |name: &str| path.components().any(|part| part.as_os_str() == name);
+    let is_source = path.extension().is_some_and(|one| one == "ts" || one == "js" || one == "mjs");
     if has("SKILL.md") || has("skills") {
         Some("Skill warnings")
     } else if has("prompts") {
         Some("Prompt warnings")
-    } else if has("extensions") {
-        Some("Extension issues")
+    } else if has("extensions") || is_source {
+        Some(EXTENSION_ISSUES)
     } else if has("themes") {
         Some("Theme warnings")
     } else {
@@ -44,11 +48,20 @@ fn heading(path: &Path) -> Option<&'static str> {
 }
 
 /// Returns the problems with skills, templates, extensions and themes.
-pub(super) fn warnings(problems: &[SessionEvent], home: Option<&Path>) -> Warnings {
+pub(super) fn warnings(
+    problems: &[SessionEvent],
+    issues: &[(String, String)],
+    home: Option<&Path>,
+) -> Warnings {
     let mut warnings = Warnings::default();
-    for problem in problems {
-        let SessionEvent::Diagnostic { path: Some(path), message, .. } = problem else { continue };
-        let Some(heading) = heading(path) else { continue };
+    let problems = problems.iter().filter_map(|problem| match problem {
+        SessionEvent::Diagnostic { path: Some(path), message, .. } => {
+            Some((heading(path)?, path.as_path(), message))
+        }
+        _ => None,
+    });
+    let issues = issues.iter().map(|(path, text)| (EXTENSION_ISSUES, Path::new(path), text));
+    for (heading, path, message) in problems.chain(issues) {
         let at = warnings.kinds.iter().position(|(name, _)| *name == heading);
         let at = at.unwrap_or_else(|| {
             warnings.kinds.push((heading, Vec::new()));

@@ -114,7 +114,7 @@ fn problems_with_files_are_under_their_heading_and_others_are_notices() {
         problem(Some("/home/me/models.json"), "not JSON"),
         problem(None, "nothing about a file"),
     ];
-    let mut warnings = notices::warnings(&problems, Some("/home/me".as_ref()));
+    let mut warnings = notices::warnings(&problems, &[], Some("/home/me".as_ref()));
     insta::assert_snapshot!(rows(&mut warnings, 60), @r"
     [Skill warnings]
       ~/skills/x/SKILL.md
