@@ -35,6 +35,9 @@ pub enum ReplaceError {
     /// The other session cannot be built.
     #[error(transparent)]
     Build(#[from] CreateError),
+    /// The log of a new session could not be filled; the text says why.
+    #[error("{0}")]
+    Preparation(String),
     /// The session has no entry that could be cloned.
     #[error("Cannot clone session: no current entry selected")]
     NothingToClone,
@@ -127,6 +130,18 @@ impl AgentRuntime {
 
     /// Starts a new session.
     pub async fn new_session(&self, parent: Option<PathBuf>) -> Result<Replaced, ReplaceError> {
+        self.new_session_with(parent, |log| std::future::ready(Ok(log))).await
+    }
+
+    /// Starts a new session whose log a function fills first.
+    pub async fn new_session_with<F>(
+        &self,
+        parent: Option<PathBuf>,
+        prepare: impl FnOnce(Session) -> F,
+    ) -> Result<Replaced, ReplaceError>
+    where
+        F: Future<Output = Result<Session, String>>,
+    {
         let _replacing = self.0.replacing.lock().await;
         if !self.may_switch(SwitchReason::New, None).await {
             return Ok(Replaced::cancelled());
@@ -136,7 +151,7 @@ impl AgentRuntime {
             .with_log(|log| (log.cwd().to_owned(), log.directory().map(Path::to_owned)));
         let mut new = NewSession::new(cwd);
         (new.directory, new.parent) = (directory, parent);
-        let log = Session::create(new)?;
+        let log = prepare(Session::create(new)?).await.map_err(ReplaceError::Preparation)?;
         self.replace(log, ShutdownReason::New, StartReason::New).await?;
         Ok(Replaced::default())
     }

@@ -6,7 +6,10 @@
 pub(crate) mod answer;
 mod bash;
 mod listeners;
+mod command;
+mod handle;
 mod output;
+mod provider;
 mod tool;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,7 +34,10 @@ use crate::value::Json;
 
 use bash::JsOperations;
 pub(crate) use listeners::{Listeners, is_progress};
+pub(crate) use command::{argument_completer, command_handler};
+pub(crate) use handle::JsHandle;
 pub(crate) use output::output_from_json;
+pub(crate) use provider::JsProvider;
 pub(crate) use tool::JsTool;
 
 /// An extension file on a JavaScript thread.
@@ -114,6 +120,13 @@ impl Extension for JsExtension {
                 Err(error) => Err(load_failure(error)),
             }
         })
+    }
+
+    fn bind(&self, context: &ExtensionContext) {
+        let (id, context) = (self.id, context.clone());
+        if let Some(thread) = self.thread.get() {
+            thread.post(move |_, host| host.set_context(id, context));
+        }
     }
 
     fn unload(&self) {

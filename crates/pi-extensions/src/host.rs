@@ -1,9 +1,9 @@
 //! The state of one JavaScript thread, as native functions see it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
 use pi_coding_agent::resources::SourceInfo;
@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
+use crate::actions::Actions;
 use crate::component::Shown;
 use crate::engine::Clock;
 use crate::error::{NativeError, ScriptError};
@@ -53,6 +54,9 @@ pub(crate) struct State {
     waiting: RefCell<BTreeMap<u64, Settle>>,
     /// Calls from Rust that wait for a JavaScript promise.
     calls: RefCell<BTreeMap<u64, (ExtensionId, Fail)>>,
+    /// Logs that JavaScript can write outside of a session.
+    pub(crate) logs: RefCell<BTreeMap<u64, SharedLog>>,
+    actions: OnceCell<Actions>,
     next: Cell<u64>,
     reporter: Arc<dyn Fn(Report) + Send + Sync>,
 }
@@ -65,6 +69,9 @@ pub(crate) struct Outside {
     pub(crate) process: ProcessState,
     pub(crate) clock: Rc<Clock>,
 }
+
+/// A log outside of a session; `None` once a session has taken it.
+pub(crate) type SharedLog = Arc<Mutex<Option<pi_session::Session>>>;
 
 /// An extension of this thread.
 pub(crate) struct Loaded {
@@ -111,6 +118,8 @@ impl Host {
             entry: RefCell::default(),
             waiting: RefCell::default(),
             calls: RefCell::default(),
+            logs: RefCell::default(),
+            actions: OnceCell::new(),
             next: Cell::new(1),
             reporter,
         }))
@@ -126,6 +135,20 @@ impl Host {
     /// Returns a function that runs a task on this thread later, from anywhere.
     pub(crate) fn poster(&self) -> Poster {
         Poster(self.tasks.clone())
+    }
+
+    /// Returns the queue of actions on sessions.
+    pub(crate) fn actions(&self) -> &Actions {
+        self.actions.get_or_init(|| Actions::new(&self.main))
+    }
+
+    /// Aborts a call by its number, if it is still running.
+    pub(crate) fn abort_call(&self, ctx: &Ctx<'_>, number: u64) {
+        // Listeners of the signal may throw; that is reported as of any other code.
+        let number = Value::new_number(ctx.clone(), number as f64);
+        if let Err(error) = self.call_entry(ctx, "abortCall", vec![number]) {
+            crate::native::report_uncaught(ctx, self, &error);
+        }
     }
 
     /// Returns the runtime of the session.

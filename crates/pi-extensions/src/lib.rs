@@ -21,6 +21,7 @@
 
 mod access;
 pub mod check;
+mod actions;
 mod component;
 mod engine;
 mod error;

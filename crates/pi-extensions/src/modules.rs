@@ -68,7 +68,10 @@ const HOST: &[HostModule] = host_modules! {
     "pi:extensions" = "pi/extensions.js",
     "pi/test" = "testing/test.js",
     "pi:handlers" = "pi/handlers.js",
+    "pi:active" = "pi/active.js",
     "pi:api" = "pi/api.js",
+    "pi:bus" = "pi/bus.js",
+    "pi:calls" = "pi/calls.js",
     "pi:context" = "pi/context.js",
     "pi:ui" = "pi/ui.js",
     "pi:screen" = "pi/screen.js",
@@ -79,6 +82,16 @@ const HOST: &[HostModule] = host_modules! {
     "pi:autocomplete" = "pi/autocomplete.js",
     "pi:keybindings" = "pi/keybindings.js",
     "pi:theme" = "pi/theme.js",
+    "pi:event-stream" = "pi/event_stream.js",
+    "pi:exec" = "pi/exec.js",
+    "pi:handles" = "pi/handles.js",
+    "pi:model-registry" = "pi/model_registry.js",
+    "pi:providers" = "pi/providers.js",
+    "pi:session-manager" = "pi/session_manager.js",
+    "pi:signals" = "pi/signals.js",
+    "pi:streams" = "pi/streams.js",
+    "pi:tools" = "pi/tools.js",
+    "pi:virtual-models" = "pi/virtual_models.js",
 };
 
 fn modules() -> impl Iterator<Item = &'static HostModule> {

@@ -40,7 +40,6 @@ const AREAS: &[(&str, Install)] = &[
     ("http", http::install),
     ("events", events::install),
     ("modules", modules::install),
-    ("session", session::install),
     ("testing", crate::testing::install),
     ("text", text::install),
     ("timers", timers::install),
@@ -53,7 +52,8 @@ const AREAS: &[(&str, Install)] = &[
 pub(crate) fn provider<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
     let host = host.clone();
     Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String| {
-        let found = AREAS.iter().find(|(area, _)| *area == name);
+        let areas = AREAS.iter().chain(session::AREAS);
+        let found = areas.into_iter().find(|(area, _)| *area == name);
         match found {
             Some((_, install)) => install(&ctx, &host),
             None => Err(NativeError::new(format!("no native functions for {name}")).throw(&ctx)),

@@ -78,6 +78,11 @@ impl CancelToken {
         }
     }
 
+    /// Returns true if both handles are the same token.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Returns true if the token was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Acquire)

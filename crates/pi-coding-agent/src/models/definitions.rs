@@ -49,6 +49,11 @@ impl Models {
             .chain(self.local.iter().map(|server| server.provider))
     }
 
+    /// Returns the display name that the user's file or an extension gives a provider.
+    pub fn display_name(&self, provider: &str) -> Option<&str> {
+        self.record(provider)?.name.as_deref()
+    }
+
     /// Returns the ids of the providers in the user's file.
     pub(crate) fn configured(&self) -> Vec<String> {
         self.file.providers.iter().map(|(id, _)| id.clone()).collect()

@@ -156,6 +156,15 @@ impl ModelRegistry {
         self.shared.secret(provider).await.map(|secret| secret.key)
     }
 
+    /// Resolves the key and the configured headers for requests to a model.
+    pub async fn request_credentials(
+        &self,
+        model: &Model,
+    ) -> Result<(Option<SecretString>, BTreeMap<String, String>), CredentialError> {
+        let authorization = self.shared.authorize(model).await?;
+        Ok((authorization.key, authorization.headers))
+    }
+
     /// Returns the secrets of this program: configured ones, and the keys of requests.
     pub(crate) fn secrets(&self) -> &Secrets {
         self.shared.secrets()

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pi_agent::{AgentTool, CallContext, ContextView, FinishedCall, Updates, run_tool_call};
+use pi_agent::{
+    AgentTool, CallContext, ContextView, FinishedCall, ToolOutput, Updates, run_tool_call,
+};
 use pi_protocol::{AssistantMessage, CancelToken, Entry, Model, Provider, ToolCall};
 use pi_session::SessionError;
 use serde_json::{Map, Value};
@@ -40,6 +42,13 @@ impl AgentSession {
     pub async fn report_extension_error(&self, extension: &str, event: &str, error: &str) {
         let failure = crate::extension::ExtensionFailure::from_parts(extension, event, error);
         self.report(vec![failure]).await;
+    }
+
+    /// Reads the log again, after code outside of the session changed what the model sees.
+    pub fn log_changed(&self) {
+        if let Err(error) = self.refresh() {
+            self.notify_error(format!("The session cannot be read: {error}"));
+        }
     }
 
     /// Returns the models; `None` if the session has a model of the program.
@@ -130,17 +139,26 @@ impl AgentSession {
             let report = tokio::select! {
                 biased;
                 Some(report) = reports.recv() => report,
-                finished = &mut running => return finished,
+                finished = &mut running => {
+                    while let Ok(report) = reports.try_recv() {
+                        self.emit_nested(call, parent_id, report).await;
+                    }
+                    return finished;
+                }
             };
-            self.emit(SessionEvent::ToolExecutionUpdate {
-                tool_call_id: call.id.clone(),
-                tool_name: call.name.clone(),
-                args: Arc::new(call.arguments.clone()),
-                partial_result: Arc::new(report),
-                parent_tool_call_id: Some(parent_id.to_owned()),
-            })
-            .await;
+            self.emit_nested(call, parent_id, report).await;
         }
+    }
+
+    async fn emit_nested(&self, call: &ToolCall, parent_id: &str, report: ToolOutput) {
+        self.emit(SessionEvent::ToolExecutionUpdate {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Arc::new(call.arguments.clone()),
+            partial_result: Arc::new(report),
+            parent_tool_call_id: Some(parent_id.to_owned()),
+        })
+        .await;
     }
 
     /// Returns the model with these ids, with or without credentials.

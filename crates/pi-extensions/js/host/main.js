@@ -19,4 +19,5 @@ return {
 	describe: (asked) => loader.requireHost("pi:describe").describe(asked),
 	...extensions,
 	screen: (...args) => loader.requireHost("pi:drawing").screen(...args),
+	...loader.requireHost("pi:calls"),
 };

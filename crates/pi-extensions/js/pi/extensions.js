@@ -1,8 +1,7 @@
-// Extensions: loading their files, ending them, and the calls of their handlers and tools.
+// Extensions: loading their files, ending them, and the calls of their handlers.
 
 const { ModuleGraph } = require("pi:loader");
 const { createApi } = require("pi:api");
-const { createContext } = require("pi:context");
 const handlers = require("pi:handlers");
 
 /** What each loaded extension registered, by the number of the load. */
@@ -79,10 +78,3 @@ exports.ask = function ask(id, number, event, signal) {
 
 exports.abortSignal = handlers.abortSignal;
 exports.execOperations = handlers.execOperations;
-
-/** Executes a tool. */
-exports.executeTool = async function executeTool(id, name, callId, args) {
-	const binding = bindings.get(id);
-	const tool = binding.tools.get(name);
-	return tool.execute(callId, args, undefined, undefined, createContext(binding));
-};

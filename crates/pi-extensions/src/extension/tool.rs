@@ -1,20 +1,62 @@
 //! A tool of an extension.
 
-use pi_agent::{AgentTool, BoxFuture, Invocation, ToolError, ToolOutput};
-use pi_protocol::Tool;
-use rquickjs::IntoJs as _;
-use serde_json::Value;
+use std::borrow::Cow;
+use std::time::Duration;
 
-use crate::host::ExtensionId;
-use crate::thread::WeakJsThread;
+use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput};
+use pi_protocol::Tool;
+use rquickjs::{Function, IntoJs as _};
+use serde_json::{Map, Value};
+
+use super::{JsHandle, output_from_json};
+use crate::error::{NativeError, ScriptError};
 use crate::value::Json;
 
-/// A tool of an extension. Its functions stay in JavaScript, under the tool's name.
+/// Time that `prepareArguments` may take, with what runs before it on the thread.
+const PREPARE_LIMIT: Duration = Duration::from_secs(10);
+
+/// A tool of an extension. Its functions stay in JavaScript.
 #[derive(Debug)]
 pub(crate) struct JsTool {
-    pub(crate) thread: WeakJsThread,
-    pub(crate) extension: ExtensionId,
-    pub(crate) declaration: Tool,
+    handle: JsHandle,
+    declaration: Tool,
+    label: Option<String>,
+    snippet: Option<String>,
+    guidelines: Vec<String>,
+    mode: ExecutionMode,
+    prepares: bool,
+}
+
+impl JsTool {
+    /// Reads the plain fields of a tool definition; `prepares` says that it has
+    /// `prepareArguments`.
+    pub(crate) fn new(handle: JsHandle, definition: Value) -> Result<Self, NativeError> {
+        let text = |name: &str| definition[name].as_str().map(str::to_owned);
+        let guidelines = definition["promptGuidelines"].as_array();
+        let guidelines = guidelines.into_iter().flatten().filter_map(Value::as_str);
+        let constrained = match &definition["constrainedSampling"] {
+            Value::Null => None,
+            value => Some(serde_json::from_value(value.clone())?),
+        };
+        let mut declaration = Tool::new(
+            text("name").unwrap_or_default(),
+            text("description").unwrap_or_default(),
+            definition["parameters"].clone(),
+        );
+        declaration.constrained_sampling = constrained;
+        Ok(Self {
+            handle,
+            label: text("label"),
+            snippet: text("promptSnippet"),
+            guidelines: guidelines.map(str::to_owned).collect(),
+            mode: match text("executionMode").as_deref() {
+                Some("sequential") => ExecutionMode::Sequential,
+                _ => ExecutionMode::Parallel,
+            },
+            prepares: definition["prepares"].as_bool() == Some(true),
+            declaration,
+        })
+    }
 }
 
 impl AgentTool for JsTool {
@@ -22,19 +64,99 @@ impl AgentTool for JsTool {
         &self.declaration
     }
 
+    fn label(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.label.as_deref().unwrap_or(&self.declaration.name))
+    }
+
+    fn prompt_snippet(&self) -> Option<&str> {
+        self.snippet.as_deref()
+    }
+
+    fn prompt_guidelines(&self) -> &[String] {
+        &self.guidelines
+    }
+
+    fn execution_mode(&self) -> ExecutionMode {
+        self.mode
+    }
+
+    fn prepare_arguments(
+        &self,
+        raw: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, ToolError> {
+        if !self.prepares {
+            return Ok(None);
+        }
+        let (number, thread) = self.handle.parts();
+        let thread = thread.upgrade().ok_or_else(|| ToolError::new("the extension was stopped"))?;
+        let raw = Value::Object(raw.clone());
+        let (reply, answer) = std::sync::mpsc::sync_channel(1);
+        thread.post(move |ctx, host| {
+            let arguments = [number.into_js(ctx), Json(raw).into_js(ctx)];
+            let called = arguments
+                .into_iter()
+                .collect::<rquickjs::Result<Vec<_>>>()
+                .and_then(|arguments| host.call_entry(ctx, "prepareArguments", arguments))
+                .and_then(|value| rquickjs::FromJs::from_js(ctx, value));
+            // Without a receiver the time is up.
+            let _ = reply.try_send(called.map_err(|error| ScriptError::catch(ctx, &error)));
+        });
+        let prepared = answer.recv_timeout(PREPARE_LIMIT).ok();
+        let name = &self.declaration.name;
+        match prepared {
+            Some(Ok(Json(Value::Object(arguments)))) => Ok(Some(arguments)),
+            Some(Ok(_)) => {
+                let problem = format!("prepareArguments of tool \"{name}\" returned no object");
+                Err(ToolError::new(problem))
+            }
+            Some(Err(error)) => Err(ToolError::new(error.message)),
+            None => {
+                let problem = format!("prepareArguments of tool \"{name}\" took too long");
+                Err(ToolError::new(problem))
+            }
+        }
+    }
+
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let (id, name) = (self.extension, self.declaration.name.clone());
-            let Invocation { id: call, arguments, .. } = invocation;
-            let thread =
-                self.thread.upgrade().ok_or_else(|| ToolError::new("the extension was stopped"))?;
-            let called = thread.call::<Json>(id, "executeTool", move |ctx, _host| {
-                let arguments = Json(Value::Object(arguments)).into_js(ctx)?;
-                Ok(vec![id.into_js(ctx)?, name.into_js(ctx)?, call.into_js(ctx)?, arguments])
+            let Invocation { id, arguments, cancel, updates, .. } = invocation;
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            let called = self.handle.call::<Json>("executeTool", move |ctx, host| {
+                let token = host.number();
+                // Without a receiver the call is over.
+                let _ = sender.send((token, host.poster()));
+                let update = Function::new(ctx.clone(), move |partial: Json| {
+                    if let Ok(output) = output_from_json(partial.0) {
+                        updates.send(output);
+                    }
+                })?;
+                Ok(vec![
+                    id.into_js(ctx)?,
+                    Json(Value::Object(arguments)).into_js(ctx)?,
+                    (token as f64).into_js(ctx)?,
+                    update.into_js(ctx)?,
+                ])
             });
-            let result = called.await.map_err(|error| ToolError::new(error.message))?;
-            let content = serde_json::from_value(result.0["content"].clone()).unwrap_or_default();
-            Ok(ToolOutput::blocks(content).with_details(result.0.get("details").cloned()))
+            let aborting = async move {
+                let Ok((token, poster)) = receiver.await else { return };
+                cancel.cancelled().await;
+                poster.post(move |ctx, host| host.abort_call(ctx, token));
+            };
+            let called = with_abort(called, aborting).await;
+            let result = called.map_err(|error| ToolError::new(error.message))?;
+            output_from_json(result.0).map_err(ToolError::new)
         })
     }
+}
+
+/// Waits for a call while another future may abort it.
+async fn with_abort<T>(call: impl Future<Output = T>, abort: impl Future<Output = ()>) -> T {
+    let mut call = std::pin::pin!(call);
+    let mut abort = std::pin::pin!(abort);
+    tokio::select! {
+        biased;
+        result = &mut call => return result,
+        () = &mut abort => {}
+    }
+    call.await
 }

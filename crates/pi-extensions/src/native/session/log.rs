@@ -1,0 +1,246 @@
+//! The log of a session as `SessionManager` reads and writes it.
+//!
+//! A log is that of the extension's session (number 0), or one outside of a session.
+
+use std::io::Write as _;
+use std::sync::{Arc, PoisonError};
+
+use pi_protocol::{
+    AgentMessage, BranchSummary, Compaction, CustomEntryMessage, Entry, UsageRecord,
+};
+use pi_session::{Session, SessionError, directory_to_text};
+use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Value as JsValue};
+use serde_json::{Value, json};
+
+use super::session_of;
+use crate::error::NativeError;
+use crate::host::{ExtensionId, Host};
+use crate::value::Json;
+
+/// JSON text, parsed by the engine: logs are long, and this builds each value once.
+struct JsonText(Vec<u8>);
+
+impl<'js> IntoJs<'js> for JsonText {
+    fn into_js(self, ctx: &Ctx<'js>) -> rquickjs::Result<JsValue<'js>> {
+        ctx.json_parse(self.0)
+    }
+}
+
+/// A read of the log, with one argument.
+type Read = fn(&mut Session, Option<String>) -> Result<Vec<u8>, NativeError>;
+
+/// A change of the log. Returns the id of the new entry.
+type Write = fn(&mut Session, &Value) -> Result<String, NativeError>;
+
+const READS: &[(&str, Read)] = &[
+    ("facts", |log, _| {
+        to_json(&json!({
+            "cwd": directory_to_text(log.cwd()),
+            "directory": log.directory(),
+            "id": log.id(),
+            "file": log.path(),
+            "name": log.name(),
+            "leafId": log.leaf_id(),
+            "length": log.len(),
+        }))
+    }),
+    ("header", |log, _| to_json(log.header())),
+    ("entries", |log, _| {
+        let entries: Vec<Entry> = log
+            .entries()
+            .filter(|entry| !matches!(entry, Err(SessionError::Damaged { .. })))
+            .collect::<Result<_, _>>()?;
+        to_json(&entries)
+    }),
+    ("entry", |log, id| match log.entry(&id.unwrap_or_default()) {
+        Ok(entry) => to_json(&entry),
+        Err(SessionError::UnknownEntry(_)) => Ok(b"null".to_vec()),
+        Err(error) => Err(error.into()),
+    }),
+    ("branch", |log, id| {
+        let found = id.as_deref().is_none_or(|id| log.contains(id));
+        if !found {
+            return Ok(b"[]".to_vec());
+        }
+        let entries: Vec<Entry> = log.branch_entries(id.as_deref())?.collect::<Result<_, _>>()?;
+        to_json(&entries)
+    }),
+    ("children", |log, id| {
+        let of = id.unwrap_or_default();
+        let entries: Result<Vec<Entry>, SessionError> = log.entries().collect();
+        let children: Vec<Entry> =
+            entries?.into_iter().filter(|entry| entry.parent_id.as_deref() == Some(&of)).collect();
+        to_json(&children)
+    }),
+    ("tree", |log, _| {
+        let mut text = Vec::new();
+        log.tree()?.write_json(&mut text)?;
+        Ok(text)
+    }),
+    ("label", |log, id| to_json(&log.label(&id.unwrap_or_default()))),
+    ("contextEntries", |log, _| {
+        let entries: Vec<Entry> =
+            log.projection()?.into_iter().map(|projected| projected.entry).collect();
+        to_json(&entries)
+    }),
+    ("projection", |log, _| projection(log)),
+];
+
+const WRITES: &[(&str, Write)] = &[
+    ("appendMessage", |log, message| {
+        let message: AgentMessage = serde_json::from_value(message.clone())?;
+        Ok(log.append_message(message)?)
+    }),
+    ("appendThinkingLevelChange", |log, level| Ok(log.append_thinking_level(text(level))?)),
+    ("appendModelChange", |log, change| {
+        Ok(log.append_model(text(&change["provider"]), text(&change["modelId"]))?)
+    }),
+    ("appendUsage", |log, usage| {
+        let usage: UsageRecord = serde_json::from_value(usage.clone())?;
+        Ok(log.append_usage(usage)?)
+    }),
+    ("appendCompaction", |log, compaction| {
+        let compaction: Compaction = serde_json::from_value(compaction.clone())?;
+        Ok(log.append_compaction(compaction)?)
+    }),
+    ("appendCustomEntry", |log, entry| {
+        Ok(log.append_custom(text(&entry["customType"]), entry.get("data").cloned())?)
+    }),
+    ("appendSessionInfo", |log, name| Ok(log.append_name(text(name))?)),
+    ("appendCustomMessageEntry", |log, message| {
+        let message: CustomEntryMessage = serde_json::from_value(message.clone())?;
+        Ok(log.append_custom_message(message)?)
+    }),
+    ("appendContextEdit", |log, edit| {
+        let content = edit["replacement"].get("content").cloned();
+        Ok(log.append_context_edit(text(&edit["targetId"]), content)?)
+    }),
+    ("appendLabelChange", |log, label| {
+        Ok(log.append_label(text(&label["targetId"]), label["label"].as_str())?)
+    }),
+    ("branch", |log, id| {
+        log.branch(text(id))?;
+        Ok(String::new())
+    }),
+    ("resetLeaf", |log, _| {
+        log.reset();
+        Ok(String::new())
+    }),
+    ("branchWithSummary", |log, summary| {
+        let target = summary["branchFromId"].as_str().map(str::to_owned);
+        let summary: BranchSummary = serde_json::from_value(summary.clone())?;
+        Ok(log.branch_with_summary(target.as_deref(), summary)?)
+    }),
+];
+
+/// Changes that concern what the model reads.
+const CONTEXT_WRITES: &[&str] = &[
+    "appendMessage",
+    "appendCompaction",
+    "appendCustomMessageEntry",
+    "appendContextEdit",
+    "branch",
+    "resetLeaf",
+    "branchWithSummary",
+];
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    let state = host.clone();
+    object.set(
+        "read",
+        Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'js>,
+                  id: ExtensionId,
+                  log: f64,
+                  name: String,
+                  argument: Option<String>| {
+                let read = READS.iter().find(|(other, _)| *other == name);
+                let Some((_, read)) = read else { return Err(unknown(&ctx, &name)) };
+                let value = with_log(&ctx, &state, id, log, |log| read(log, argument))?;
+                JsonText(value).into_js(&ctx)
+            },
+        )?,
+    )?;
+    let state = host.clone();
+    object.set(
+        "write",
+        Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'js>,
+                  id: ExtensionId,
+                  log: f64,
+                  name: String,
+                  argument: JsValue<'js>| {
+                let write = WRITES.iter().find(|(other, _)| *other == name);
+                let Some((_, write)) = write else { return Err(unknown(&ctx, &name)) };
+                let argument = Json::from_js(&ctx, argument)?.0;
+                let written = with_log(&ctx, &state, id, log, |log| write(log, &argument))?;
+                if log == 0.0 && CONTEXT_WRITES.contains(&name.as_str()) {
+                    session_of(&ctx, &state, id)?.log_changed();
+                }
+                Ok(written)
+            },
+        )?,
+    )?;
+    Ok(object)
+}
+
+fn unknown(ctx: &Ctx<'_>, name: &str) -> rquickjs::Error {
+    NativeError::new(format!("no such operation: {name}")).throw(ctx)
+}
+
+/// Calls `access` with a log.
+fn with_log<T>(
+    ctx: &Ctx<'_>,
+    host: &Host,
+    id: ExtensionId,
+    number: f64,
+    access: impl FnOnce(&mut Session) -> Result<T, NativeError>,
+) -> rquickjs::Result<T> {
+    let result = if number == 0.0 {
+        session_of(ctx, host, id)?.with_log(access)
+    } else {
+        let log = host.logs.borrow().get(&(number as u64)).map(Arc::clone);
+        let gone = || NativeError::new("this session manager is no longer in use");
+        let log = log.ok_or_else(|| gone().throw(ctx))?;
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        log.as_mut().ok_or_else(gone).and_then(access)
+    };
+    result.map_err(|error| error.throw(ctx))
+}
+
+fn to_json(value: &(impl serde::Serialize + ?Sized)) -> Result<Vec<u8>, NativeError> {
+    Ok(serde_json::to_vec(value)?)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Writes `{ entries: [{ sourceEntry, messages }], messages, thinkingLevel, model }`.
+fn projection(log: &mut Session) -> Result<Vec<u8>, NativeError> {
+    let context = log.context()?;
+    let projected = log.projection()?;
+    let mut out = Vec::new();
+    out.write_all(b"{\"entries\":[")?;
+    for (at, one) in projected.iter().enumerate() {
+        let item = json!({ "sourceEntry": one.entry, "messages": one.messages });
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        serde_json::to_writer(&mut out, &item)?;
+    }
+    let messages: Vec<&AgentMessage> = context.messages.iter().collect();
+    let model =
+        context.model.map(|model| json!({ "provider": model.provider, "modelId": model.model_id }));
+    write!(
+        out,
+        "],\"messages\":{},\"thinkingLevel\":{},\"model\":{}}}",
+        serde_json::to_string(&messages)?,
+        json!(context.thinking_level),
+        json!(model),
+    )?;
+    Ok(out)
+}
