@@ -20,8 +20,8 @@
 #![allow(dead_code)] // Removed when all areas exist.
 
 mod access;
-pub mod check;
 mod actions;
+pub mod check;
 mod component;
 mod engine;
 mod error;
