@@ -30,7 +30,7 @@ pub(crate) struct JsTool {
 impl JsTool {
     /// Reads the plain fields of a tool definition; `prepares` says that it has
     /// `prepareArguments`.
-    pub(crate) fn new(handle: JsHandle, definition: Value) -> Result<Self, NativeError> {
+    pub(crate) fn new(handle: JsHandle, definition: &Value) -> Result<Self, NativeError> {
         let text = |name: &str| definition[name].as_str().map(str::to_owned);
         let guidelines = definition["promptGuidelines"].as_array();
         let guidelines = guidelines.into_iter().flatten().filter_map(Value::as_str);

@@ -112,7 +112,7 @@ fn install_replacement<'js>(
             let path = state.process.absolute(&PathBuf::from(path));
             state.promise_on_main(
                 &ctx,
-                async move { replaced(runtime.switch_session(&path).await?) },
+                async move { replaced(&runtime.switch_session(&path).await?) },
             )
         })?,
     )?;
@@ -129,7 +129,7 @@ fn install_replacement<'js>(
                     if !session.with_log(|log| log.is_saved() || log.path().is_none()) {
                         return Err(NativeError::new(UNSAVED));
                     }
-                    replaced(runtime.fork(&entry, position).await?)
+                    replaced(&runtime.fork(&entry, position).await?)
                 })
             },
         )?,
@@ -151,7 +151,7 @@ fn install_replacement<'js>(
 const UNSAVED: &str =
     "This session has not been saved yet. Send a message before cloning or forking it.";
 
-fn replaced(replaced: Replaced) -> Result<Json, NativeError> {
+fn replaced(replaced: &Replaced) -> Result<Json, NativeError> {
     Ok(Json(json!({ "cancelled": replaced.cancelled })))
 }
 
@@ -169,7 +169,7 @@ fn new_session<'js>(
     host.promise_on_main(ctx, async move {
         let thread = thread.and_then(|thread| thread.upgrade());
         let (Some(setup), Some(thread)) = (setup, thread) else {
-            return replaced(runtime.new_session(parent).await?);
+            return replaced(&runtime.new_session(parent).await?);
         };
         let prepare = move |log: Session| async move {
             let log = Arc::new(Mutex::new(Some(log)));
@@ -185,6 +185,6 @@ fn new_session<'js>(
             let log = log.ok_or_else(|| "the log of the new session is gone".to_owned());
             done.and(log)
         };
-        replaced(runtime.new_session_with(parent, prepare).await?)
+        replaced(&runtime.new_session_with(parent, prepare).await?)
     })
 }

@@ -25,7 +25,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
         Function::new(
             ctx.clone(),
             move |ctx: Ctx<'js>, id: ExtensionId, number: u32, tool: Json| {
-                register_tool(&state, id, number, tool.0).map_err(|error| error.throw(&ctx))
+                register_tool(&state, id, number, &tool.0).map_err(|error| error.throw(&ctx))
             },
         )?,
     )?;
@@ -109,7 +109,7 @@ fn register_tool(
     host: &Host,
     id: ExtensionId,
     number: u32,
-    description: Value,
+    description: &Value,
 ) -> Result<(), NativeError> {
     let (api, handle) = registering(host, id, number)?;
     let text = |name: &str| description[name].as_str().map(str::to_owned);
