@@ -5,9 +5,9 @@
 
 pub(crate) mod answer;
 mod bash;
-mod listeners;
 mod command;
 mod handle;
+mod listeners;
 mod output;
 mod provider;
 mod tool;
@@ -33,9 +33,9 @@ use crate::thread::JsThread;
 use crate::value::Json;
 
 use bash::JsOperations;
-pub(crate) use listeners::{Listeners, is_progress};
 pub(crate) use command::{argument_completer, command_handler};
 pub(crate) use handle::JsHandle;
+pub(crate) use listeners::{Listeners, is_progress};
 pub(crate) use output::output_from_json;
 pub(crate) use provider::JsProvider;
 pub(crate) use tool::JsTool;

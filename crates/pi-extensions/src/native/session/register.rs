@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use pi_coding_agent::extension::{
-    Command, Exposure, Flag, FlagKind, FlagValue, ProviderRegistration,
-    RegistryError, Shortcut, ToolRegistration,
+    Command, Exposure, Flag, FlagKind, FlagValue, ProviderRegistration, RegistryError, Shortcut,
+    ToolRegistration,
 };
 use rquickjs::{Ctx, Function, Object};
 use serde_json::Value;
 
 use super::api_of;
 use crate::error::NativeError;
-use crate::extension::{
-    JsHandle, JsProvider, JsTool, argument_completer, command_handler, is_progress,
-};
+use crate::extension::{JsHandle, JsProvider, JsTool, argument_completer, command_handler};
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
 
