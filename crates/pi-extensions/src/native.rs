@@ -15,6 +15,7 @@ mod modules;
 mod session;
 mod text;
 mod timers;
+mod tools;
 mod ui;
 mod url;
 mod yaml;
@@ -43,6 +44,7 @@ const AREAS: &[(&str, Install)] = &[
     ("testing", crate::testing::install),
     ("text", text::install),
     ("timers", timers::install),
+    ("tools", tools::install),
     ("ui", ui::install),
     ("yaml", yaml::install),
     ("url", url::install),
