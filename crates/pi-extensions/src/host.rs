@@ -58,6 +58,8 @@ pub(crate) struct State {
     pub(crate) logs: RefCell<BTreeMap<u64, SharedLog>>,
     actions: OnceCell<Actions>,
     next: Cell<u64>,
+    /// True if `process.nextTick` has callbacks.
+    ticks: Cell<bool>,
     reporter: Arc<dyn Fn(Report) + Send + Sync>,
 }
 
@@ -121,6 +123,7 @@ impl Host {
             logs: RefCell::default(),
             actions: OnceCell::new(),
             next: Cell::new(1),
+            ticks: Cell::new(false),
             reporter,
         }))
     }
@@ -130,6 +133,21 @@ impl Host {
         let number = self.next.get();
         self.next.set(number + 1);
         number
+    }
+
+    /// Asks for the callbacks of `process.nextTick` to run.
+    pub(crate) fn request_ticks(&self) {
+        self.ticks.set(true);
+    }
+
+    /// Returns true if callbacks of `process.nextTick` wait.
+    pub(crate) fn wants_ticks(&self) -> bool {
+        self.ticks.get()
+    }
+
+    /// Returns true if callbacks of `process.nextTick` wait, and forgets it.
+    pub(crate) fn take_ticks(&self) -> bool {
+        self.ticks.replace(false)
     }
 
     /// Returns a function that runs a task on this thread later, from anywhere.

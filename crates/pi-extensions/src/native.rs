@@ -7,11 +7,13 @@ mod ai;
 mod buffer;
 mod colors;
 mod console;
+mod crypto;
 mod editor;
 mod events;
 mod http;
 mod keys;
 mod modules;
+mod net;
 mod session;
 mod text;
 mod timers;
@@ -19,6 +21,9 @@ mod tools;
 mod ui;
 mod url;
 mod yaml;
+mod zlib;
+
+pub(crate) use timers::run_ticks;
 
 use rquickjs::{Ctx, Function, Object};
 
@@ -38,6 +43,9 @@ const AREAS: &[(&str, Install)] = &[
     ("console", console::install),
     ("editor", editor::install),
     ("keys", keys::install),
+    ("crypto", crypto::install),
+    ("net", net::install),
+    ("zlib", zlib::install),
     ("http", http::install),
     ("events", events::install),
     ("modules", modules::install),

@@ -195,6 +195,7 @@ fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'
             let error = format!("a native function panicked: {}", text.unwrap_or_default());
             host.report(Report::new(None, "uncaught", error));
         }
+        native::run_ticks(ctx, host);
     });
     if let Some(files) = entered.interrupted {
         let owner = host.owner_of(&files).or_else(|| host.only_caller());

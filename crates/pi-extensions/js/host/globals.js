@@ -1,6 +1,7 @@
 // Globals that the engine lacks. Each is loaded when it is first used.
 
 const loader = require("pi:loader");
+const { missing } = require("pi:missing");
 
 /** Global names with the module and the export that they come from. */
 const LAZY = {
@@ -37,6 +38,20 @@ const LAZY = {
 	TransformStreamDefaultController: ["pi:writable-stream", "TransformStreamDefaultController"],
 	CountQueuingStrategy: ["pi:writable-stream", "CountQueuingStrategy"],
 	ByteLengthQueuingStrategy: ["pi:writable-stream", "ByteLengthQueuingStrategy"],
+	CompressionStream: ["pi:compression", "CompressionStream"],
+	DecompressionStream: ["pi:compression", "DecompressionStream"],
+	structuredClone: ["pi:clone", "structuredClone"],
+	MessageChannel: ["pi:clone", "MessageChannel"],
+	MessagePort: ["pi:clone", "MessagePort"],
+	MessageEvent: ["pi:clone", "MessageEvent"],
+	BroadcastChannel: ["pi:clone", "BroadcastChannel"],
+	WebSocket: ["pi:websocket", "WebSocket"],
+	CloseEvent: ["pi:websocket", "CloseEvent"],
+	crypto: ["pi:webcrypto", "crypto"],
+	Crypto: ["pi:webcrypto", "Crypto"],
+	CryptoKey: ["pi:webcrypto", "CryptoKey"],
+	SubtleCrypto: ["pi:webcrypto", "SubtleCrypto"],
+	navigator: ["pi:navigator", "navigator"],
 	TextEncoder: ["pi:text", "TextEncoder"],
 	TextDecoder: ["pi:text", "TextDecoder"],
 	TextEncoderStream: ["pi:text", "TextEncoderStream"],
@@ -66,4 +81,7 @@ function define(name, value) {
 exports.install = function install() {
 	define("global", globalThis);
 	for (const name of Object.keys(LAZY)) defineLazy(name, LAZY[name]);
+	define("EventSource", missing("EventSource"));
+	const names = ["compile", "instantiate", "validate", "Module", "Instance", "Memory", "Table", "Global"];
+	define("WebAssembly", Object.fromEntries(names.map((name) => [name, missing(`WebAssembly.${name}`)])));
 };

@@ -15,6 +15,7 @@ async function runTests(path) {
 
 return {
 	fireTimer: timers.fire,
+	runTicks: timers.runTicks,
 	runTests,
 	describe: (asked) => loader.requireHost("pi:describe").describe(asked),
 	...extensions,

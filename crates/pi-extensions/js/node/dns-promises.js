@@ -1,0 +1,3 @@
+// node:dns/promises.
+
+module.exports = require("node:dns").promises;

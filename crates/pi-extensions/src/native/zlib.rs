@@ -1,0 +1,183 @@
+//! Compression: gzip, zlib and raw deflate, in steps.
+
+#![allow(clippy::needless_pass_by_value)] // The engine hands over the arguments of a function.
+
+use std::cell::RefCell;
+use std::io::{self, Write as _};
+
+use flate2::Compression;
+use flate2::write::{
+    DeflateDecoder, DeflateEncoder, GzEncoder, MultiGzDecoder, ZlibDecoder, ZlibEncoder,
+};
+use rquickjs::{Ctx, Function, Object};
+
+use crate::error::NativeError;
+use crate::host::Host;
+use crate::value::Bytes;
+
+/// Input of one step, so that the limit of the output is checked in time.
+const STEP: usize = 16 << 10;
+
+/// A coder; the output of each step is taken from it.
+enum Coder {
+    Gzip(GzEncoder<Vec<u8>>),
+    Deflate(ZlibEncoder<Vec<u8>>),
+    DeflateRaw(DeflateEncoder<Vec<u8>>),
+    Gunzip(MultiGzDecoder<Vec<u8>>),
+    Inflate(ZlibDecoder<Vec<u8>>),
+    InflateRaw(DeflateDecoder<Vec<u8>>),
+    /// Gzip or zlib, by the first byte.
+    Unzip,
+}
+
+macro_rules! each {
+    ($coder:expr, $inner:ident => $do:expr) => {
+        match $coder {
+            Coder::Gzip($inner) => $do,
+            Coder::Deflate($inner) => $do,
+            Coder::DeflateRaw($inner) => $do,
+            Coder::Gunzip($inner) => $do,
+            Coder::Inflate($inner) => $do,
+            Coder::InflateRaw($inner) => $do,
+            Coder::Unzip => Ok(()),
+        }
+    };
+}
+
+impl Coder {
+    fn named(name: &str, level: Option<u32>) -> Option<Self> {
+        let level = level.map_or_else(Compression::default, |level| Compression::new(level.min(9)));
+        Some(match name {
+            "gzip" => Self::Gzip(GzEncoder::new(Vec::new(), level)),
+            "deflate" => Self::Deflate(ZlibEncoder::new(Vec::new(), level)),
+            "deflateRaw" => Self::DeflateRaw(DeflateEncoder::new(Vec::new(), level)),
+            "gunzip" => Self::Gunzip(MultiGzDecoder::new(Vec::new())),
+            "inflate" => Self::Inflate(ZlibDecoder::new(Vec::new())),
+            "inflateRaw" => Self::InflateRaw(DeflateDecoder::new(Vec::new())),
+            "unzip" => Self::Unzip,
+            _ => return None,
+        })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if matches!(self, Self::Unzip) {
+            let Some(first) = bytes.first() else { return Ok(()) };
+            let name = if *first == 0x1f { "gunzip" } else { "inflate" };
+            *self = Self::named(name, None).unwrap_or(Self::Unzip);
+        }
+        each!(self, coder => coder.write_all(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        each!(self, coder => coder.flush())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        each!(self, coder => coder.try_finish())
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        match self {
+            Self::Gzip(coder) => std::mem::take(coder.get_mut()),
+            Self::Deflate(coder) => std::mem::take(coder.get_mut()),
+            Self::DeflateRaw(coder) => std::mem::take(coder.get_mut()),
+            Self::Gunzip(coder) => std::mem::take(coder.get_mut()),
+            Self::Inflate(coder) => std::mem::take(coder.get_mut()),
+            Self::InflateRaw(coder) => std::mem::take(coder.get_mut()),
+            Self::Unzip => Vec::new(),
+        }
+    }
+}
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    // `create(name, level, limit)` returns `step(bytes, mode)`, which returns the output so far.
+    object.set(
+        "create",
+        Function::new(
+            ctx.clone(),
+            |ctx: Ctx<'js>, name: String, level: Option<u32>, limit: usize| {
+                let coder = Coder::named(&name, level)
+                    .ok_or_else(|| NativeError::new(format!("no coder {name}")).throw(&ctx))?;
+                step_function(&ctx, coder, limit)
+            },
+        )?,
+    )?;
+    object.set(
+        "crc32",
+        Function::new(ctx.clone(), |bytes: Bytes, start: u32| {
+            let mut sum = flate2::Crc::new();
+            sum.update(&bytes.0);
+            if start == 0 {
+                return sum.sum();
+            }
+            // A checksum continues only bitwise: the crate starts at zero.
+            bytes.0.iter().fold(!start, |sum, byte| {
+                (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+                    (sum >> 1) ^ (0xEDB8_8320 & (sum & 1).wrapping_neg())
+                })
+            }) ^ u32::MAX
+        })?,
+    )?;
+    Ok(object)
+}
+
+/// `mode` is `write`, `flush` or `finish`.
+fn step_function<'js>(
+    ctx: &Ctx<'js>,
+    coder: Coder,
+    limit: usize,
+) -> rquickjs::Result<Function<'js>> {
+    let state = RefCell::new((coder, 0_usize));
+    Function::new(ctx.clone(), move |ctx: Ctx<'js>, bytes: Bytes, mode: String| {
+        let mut state = state.borrow_mut();
+        let (coder, produced) = &mut *state;
+        step(coder, produced, &bytes.0, &mode, limit).map(Bytes).map_err(|error| error.throw(&ctx))
+    })
+}
+
+fn step(
+    coder: &mut Coder,
+    produced: &mut usize,
+    bytes: &[u8],
+    mode: &str,
+    limit: usize,
+) -> Result<Vec<u8>, NativeError> {
+    let mut output = Vec::new();
+    let mut take = |coder: &mut Coder| {
+        let part = coder.take();
+        *produced += part.len();
+        output.extend_from_slice(&part);
+        if *produced > limit {
+            return Err(NativeError::of(
+                "RangeError",
+                format!("Cannot create a Buffer larger than {limit} bytes"),
+            )
+            .with("code", "ERR_BUFFER_TOO_LARGE"));
+        }
+        Ok(())
+    };
+    for part in bytes.chunks(STEP) {
+        coder.write(part).map_err(|error| failure(&error))?;
+        take(coder)?;
+    }
+    match mode {
+        "finish" => coder.finish().map_err(|error| failure(&error))?,
+        "flush" => coder.flush().map_err(|error| failure(&error))?,
+        _ => {}
+    }
+    take(coder)?;
+    Ok(output)
+}
+
+/// Describes an error in the words of zlib.
+fn failure(error: &io::Error) -> NativeError {
+    let text = error.to_string();
+    let (message, code, number) = match error.kind() {
+        io::ErrorKind::UnexpectedEof => ("unexpected end of file", "Z_BUF_ERROR", -5),
+        _ if text.contains("header") => ("incorrect header check", "Z_DATA_ERROR", -3),
+        _ if text.contains("corrupt") => ("invalid stored block lengths", "Z_DATA_ERROR", -3),
+        _ => (text.as_str(), "Z_DATA_ERROR", -3),
+    };
+    NativeError::new(message).with("errno", number).with("code", code)
+}
