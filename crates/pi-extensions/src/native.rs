@@ -12,6 +12,7 @@ mod editor;
 mod events;
 mod http;
 mod keys;
+mod markdown;
 mod modules;
 mod net;
 mod session;
@@ -48,6 +49,7 @@ const AREAS: &[(&str, Install)] = &[
     ("zlib", zlib::install),
     ("http", http::install),
     ("events", events::install),
+    ("markdown", markdown::install),
     ("modules", modules::install),
     ("testing", crate::testing::install),
     ("text", text::install),

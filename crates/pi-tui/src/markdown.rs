@@ -25,10 +25,12 @@ mod source_line;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::rc::Rc;
 
 pub use block::MarkdownBlock;
+pub use tree::{latex, tree};
 
 use crate::component::{Block, Component, View};
 use crate::highlight;
