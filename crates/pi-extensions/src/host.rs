@@ -220,6 +220,11 @@ impl Host {
         }
     }
 
+    /// Returns the surroundings of any extension that has some.
+    pub(crate) fn any_context(&self) -> Option<ExtensionContext> {
+        self.extensions.borrow().values().find_map(|loaded| loaded.context.clone())
+    }
+
     /// Reports an error that no call returns.
     pub(crate) fn report(&self, mut report: Report) {
         let extensions = self.extensions.borrow();

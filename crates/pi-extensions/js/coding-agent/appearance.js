@@ -83,7 +83,27 @@ function highlightCode(text, lang) {
 	// The grammar does not count an empty line at the end.
 	const missing = text.split("\n").length - lines.length;
 	for (let i = 0; i < missing; i++) lines.push([]);
-	return lines.map((spans) => spans.map(([token, part]) => (token === null || token === undefined ? part : theme().fg(token, part))).join(""));
+	return lines.map((spans) => refined(spans, lang.toLowerCase()).map(([token, part]) => colored(token, part)).join(""));
+}
+
+/** Colors a part of a line; the spaces around it have no color. */
+function colored(token, part) {
+	if (token === null || token === undefined || part.trim() === "") return part;
+	const [, before, text, after] = /^(\s*)([^]*?)(\s*)$/.exec(part);
+	return before + theme().fg(token, text) + after;
+}
+
+const SCRIPTS = new Set(["js", "javascript", "jsx", "mjs", "cjs", "ts", "typescript", "tsx", "mts", "cts"]);
+
+/** Adapts the grammar's tokens to those of the transcript: names in scripts are plain, keys of JSON are not texts. */
+function refined(spans, lang) {
+	if (SCRIPTS.has(lang)) return spans.map(([token, part]) => [token === "syntaxVariable" ? null : token, part]);
+	if (lang !== "json" && lang !== "jsonc") return spans;
+	const rest = spans.map(([, part]) => part);
+	return spans.map(([token, part], at) => {
+		const isKey = token === "syntaxString" && /^\s*:/.test(rest.slice(at + 1).join(""));
+		return [isKey ? "syntaxVariable" : token, part];
+	});
 }
 exports.highlightCode = highlightCode;
 

@@ -25,26 +25,47 @@ const PARTS = {
 		createWriteTool createWriteToolDefinition createGrepTool createGrepToolDefinition createFindTool createFindToolDefinition
 		createLsTool createLsToolDefinition createCodingTools createReadOnlyTools createLocalBashOperations withFileMutationQueue
 	`,
+	"pi:coding-agent/appearance": `
+		Theme getMarkdownTheme getSelectListTheme getSettingsListTheme highlightCode initTheme keyHint keyText rawKeyHint renderDiff
+	`,
+	"pi:coding-agent/borders": `
+		DynamicBorder BorderedLoader truncateToVisualLines
+	`,
+	"pi:coding-agent/transcript": `
+		UserMessageComponent AssistantMessageComponent CustomMessageComponent BranchSummaryMessageComponent
+		CompactionSummaryMessageComponent SkillInvocationMessageComponent
+	`,
+	"pi:coding-agent/tool-execution": `
+		ToolExecutionComponent
+	`,
+	"pi:coding-agent/bash-execution": `
+		BashExecutionComponent
+	`,
+	"pi:coding-agent/dialogs": `
+		ExtensionSelectorComponent ExtensionInputComponent ExtensionEditorComponent
+	`,
+	"pi:coding-agent/custom-editor": `
+		CustomEditor
+	`,
+	"pi:coding-agent/selectors": `
+		ShowImagesSelectorComponent ThemeSelectorComponent ThinkingSelectorComponent UserMessageSelectorComponent
+	`,
 };
 
 /** Names that exist in pi and fail here when they are called. */
 const MISSING = `
-	AgentSession AgentSessionRuntime ArminComponent AssistantMessageComponent BashExecutionComponent BorderedLoader
-	BranchSummaryMessageComponent CompactionSummaryMessageComponent CredentialSynchronizationError CustomEditor CustomMessageComponent
-	DefaultPackageManager DefaultResourceLoader DynamicBorder ExtensionEditorComponent ExtensionInputComponent ExtensionRunner
-	ExtensionSelectorComponent FooterComponent InteractiveMode LoginDialogComponent ModelRegistry ModelRuntime ModelSelectorComponent
+	AgentSession AgentSessionRuntime ArminComponent CredentialSynchronizationError DefaultPackageManager DefaultResourceLoader
+	ExtensionRunner FooterComponent InteractiveMode LoginDialogComponent ModelRegistry ModelRuntime ModelSelectorComponent
 	OAuthSelectorComponent ProjectTrustStore RpcClient SessionManager SessionSelectorComponent SettingsManager
-	SettingsSelectorComponent ShowImagesSelectorComponent SkillInvocationMessageComponent Theme ThemeSelectorComponent
-	ThinkingSelectorComponent ToolExecutionComponent TreeSelectorComponent UserMessageComponent UserMessageSelectorComponent
-	collectEntriesForBranchSummary compact convertToPng copyToClipboard createAgentSession createAgentSessionFromServices
-	createAgentSessionRuntime createAgentSessionServices createCodemodeExtension createExtensionRuntime
-	createLocalPowerShellOperations createMcpExtension createPowerShellTool createPowerShellToolDefinition createToolSearchExtension
-	detectSupportedImageMimeTypeFromFile discoverAndLoadExtensions formatDimensionNote formatSkillsForPrompt generateBranchSummary
-	generateDiffString generateSummary generateSummaryWithUsage generateUnifiedPatch getDocsPath getExamplesPath getMarkdownTheme
-	getPackageDir getPowerShellConfig getReadmePath getSelectListTheme getSettingsListTheme hasTrustRequiringProjectResources
-	highlightCode initTheme keyHint keyText loadProjectContextFiles loadSkills loadSkillsFromDir main migrateSessionEntries parseArgs
-	prepareBranchEntries rawKeyHint readStoredCredential renderDiff resizeImage resolveCliModel resolveModelScopeWithDiagnostics
-	runPrintMode runRpcMode truncateToVisualLines wrapRegisteredTool wrapRegisteredTools
+	SettingsSelectorComponent TreeSelectorComponent collectEntriesForBranchSummary compact convertToPng copyToClipboard
+	createAgentSession createAgentSessionFromServices createAgentSessionRuntime createAgentSessionServices createCodemodeExtension
+	createExtensionRuntime createLocalPowerShellOperations createMcpExtension createPowerShellTool createPowerShellToolDefinition
+	createToolSearchExtension detectSupportedImageMimeTypeFromFile discoverAndLoadExtensions formatDimensionNote
+	formatSkillsForPrompt generateBranchSummary generateDiffString generateSummary generateSummaryWithUsage generateUnifiedPatch
+	getDocsPath getExamplesPath getPackageDir getPowerShellConfig getReadmePath hasTrustRequiringProjectResources
+	loadProjectContextFiles loadSkills loadSkillsFromDir main migrateSessionEntries parseArgs prepareBranchEntries
+	readStoredCredential resizeImage resolveCliModel resolveModelScopeWithDiagnostics runPrintMode runRpcMode wrapRegisteredTool
+	wrapRegisteredTools
 `;
 
 const words = (text) => text.trim().split(/\s+/);

@@ -15,6 +15,31 @@ const ATTRIBUTES = {
 	dim: [FAINT, "\x1b[22m"],
 };
 
+/** Returns the sequence of a color; an empty one is the terminal's own. */
+function sequence(color, ground, mode) {
+	if (typeof color === "string" && color.startsWith("\x1b")) return color;
+	if (color === "") return `\x1b[${ground}9m`;
+	const { backgroundAnsi, foregroundAnsi, parseColor } = require("pi:tui/colors");
+	const value = typeof color === "object" ? color : parseColor(color);
+	return ground === 3 ? foregroundAnsi(value, mode) : backgroundAnsi(value, mode);
+}
+
+/** Returns the sequences of colors by name. Those of the screen are sequences already. */
+function sequences(colors, ground, mode) {
+	if (Object.values(colors).every((color) => typeof color === "string" && color.startsWith("\x1b"))) return colors;
+	return Object.fromEntries(Object.entries(colors).map(([name, color]) => [name, sequence(color, ground, mode)]));
+}
+
+/** Returns the color that a sequence sets. */
+function colorOf(open, isBackground, appearance) {
+	const [, index] = /\x1b\[[34]8;5;(\d+)m/.exec(open) ?? [];
+	if (index !== undefined) return { kind: "indexed", index: Number(index) };
+	const [, r, g, b] = /\x1b\[[34]8;2;(\d+);(\d+);(\d+)m/.exec(open) ?? [];
+	if (r !== undefined) return { kind: "rgb", r: Number(r), g: Number(g), b: Number(b) };
+	const part = isBackground === (appearance === "light") ? 255 : 0;
+	return { kind: "rgb", r: part, g: part, b: part };
+}
+
 /** A theme: escape sequences by the name of a color. */
 class Theme {
 	#fg;
@@ -22,10 +47,10 @@ class Theme {
 	#isPlain;
 	#mode;
 	constructor(fg, bg, mode, options = {}) {
-		this.#fg = fg;
-		this.#bg = bg;
+		this.#fg = sequences(fg, 3, mode);
+		this.#bg = sequences(bg, 4, mode);
 		this.#mode = mode;
-		this.#isPlain = options.isPlain === true;
+		this.#isPlain = options.isPlain;
 		this.name = options.name;
 		this.sourcePath = options.sourcePath;
 		this.sourceInfo = options.sourceInfo;
@@ -54,6 +79,8 @@ class Theme {
 	}
 
 	#attribute(name, text) {
+		// Without a screen, text has no attributes.
+		this.#isPlain ??= require("native:ui").state(0xffffffff, "hasScreen", undefined) !== true;
 		if (this.#isPlain) return String(text);
 		const [open, close] = ATTRIBUTES[name];
 		return `${open}${text}${close}`;
@@ -79,24 +106,26 @@ class Theme {
 		return this.#attribute("strikethrough", text);
 	}
 
-	/** Applies colors and attributes at once. Colors are names of tokens. */
+	/** Applies colors, which are names of tokens or color values, and attributes. */
 	style(text, options) {
-		let open = "";
-		let close = "";
-		const add = (begin, end) => {
-			open += begin;
-			close = end + close;
-		};
-		if (options.bg !== undefined) add(this.#colorOf(options.bg, "bg"), "\x1b[49m");
-		if (options.fg !== undefined) add(this.#colorOf(options.fg, "fg"), "\x1b[39m");
-		for (const name of Object.keys(ATTRIBUTES)) if (options[name]) add(...ATTRIBUTES[name]);
-		return `${open}${text}${close}`;
+		const { styleTextWithAnsi } = require("pi:tui/colors");
+		const fg = options.fg === undefined ? undefined : this.#colorOf(options.fg, 3);
+		const bg = options.bg === undefined ? undefined : this.#colorOf(options.bg, 4);
+		return styleTextWithAnsi(text, fg, bg, options);
 	}
 
 	#colorOf(color, ground) {
-		if (typeof color === "string") return ground === "fg" ? this.getFgAnsi(color) : this.getBgAnsi(color);
-		const { r, g, b } = color;
-		return `\x1b[${ground === "fg" ? 38 : 48};2;${r};${g};${b}m`;
+		if (typeof color !== "string") return sequence(color, ground, this.#mode);
+		return ground === 3 ? this.getFgAnsi(color) : this.getBgAnsi(color);
+	}
+
+	/** The colors of all tokens as values. Where the terminal's own color is used, it is a guess. */
+	get colors() {
+		const colors = {};
+		for (const [name, open] of Object.entries({ ...this.#bg, ...this.#fg })) {
+			colors[name] = colorOf(BACKGROUNDS.has(name) ? (this.#bg[name] ?? open) : open, BACKGROUNDS.has(name), this.appearance);
+		}
+		return colors;
 	}
 
 	getColorMode() {

@@ -84,14 +84,14 @@ exports.colorToOklch = function colorToOklch(color) {
 		const value = part / 255;
 		return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
 	});
-	const long = Math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue);
-	const medium = Math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue);
-	const short = Math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue);
-	const a = 1.9779984951 * long - 2.428592205 * medium + 0.4505937099 * short;
-	const bb = 0.0259040371 * long + 0.7827717662 * medium - 0.808675766 * short;
+	const long = Math.cbrt(0.412221469470763 * red + 0.5363325372617349 * green + 0.0514459932675022 * blue);
+	const medium = Math.cbrt(0.2119034958178252 * red + 0.6806995506452344 * green + 0.1073969535369406 * blue);
+	const short = Math.cbrt(0.0883024591900564 * red + 0.2817188391361215 * green + 0.6299787016738222 * blue);
+	const a = 1.9779985324311684 * long - 2.42859224204858 * medium + 0.450593709617411 * short;
+	const bb = 0.0259040424655478 * long + 0.7827717124575296 * medium - 0.8086757549230774 * short;
 	const hue = (Math.atan2(bb, a) * 180) / Math.PI;
 	return {
-		l: 0.2104542553 * long + 0.793617785 * medium - 0.0040720468 * short,
+		l: 0.210454268309314 * long + 0.7936177747023054 * medium - 0.0040720430116193 * short,
 		c: Math.hypot(a, bb),
 		h: hue < 0 ? hue + 360 : hue,
 	};

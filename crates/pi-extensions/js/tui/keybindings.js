@@ -128,10 +128,23 @@ class KeybindingsManager {
 exports.KeybindingsManager = KeybindingsManager;
 
 let current;
+let defaults;
+const ANY = 0xffffffff;
+
+/** Returns the keys of the screen with those of its own actions; undefined without a screen. */
+function ofScreen() {
+	const keys = require("native:ui").state(ANY, "keybindings", undefined);
+	if (!keys || Object.keys(keys).length === 0) return undefined;
+	const definitions = { ...TUI_KEYBINDINGS };
+	for (const action of Object.keys(keys)) definitions[action] ??= { defaultKeys: [] };
+	return new KeybindingsManager(definitions, keys);
+}
 
 exports.getKeybindings = function getKeybindings() {
-	current ??= new KeybindingsManager(TUI_KEYBINDINGS);
-	return current;
+	current ??= ofScreen();
+	if (current !== undefined) return current;
+	defaults ??= new KeybindingsManager(TUI_KEYBINDINGS);
+	return defaults;
 };
 
 exports.setKeybindings = function setKeybindings(keybindings) {

@@ -28,5 +28,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
 
 /// Returns the user interface of an extension.
 fn ui_of(host: &Host, id: ExtensionId) -> Option<ExtensionUi> {
-    host.context(id).map(|context| context.ui().clone())
+    // All extensions of a thread share one screen, which components of the host read.
+    let context = if id == ExtensionId::MAX { host.any_context() } else { host.context(id) };
+    context.map(|context| context.ui().clone())
 }

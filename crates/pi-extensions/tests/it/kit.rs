@@ -10,16 +10,16 @@ use serde_json::{Map, Value, json};
 
 use crate::trial::Setup;
 
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kit")
+fn fixtures(directory: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(directory)
 }
 
-/// Runs the tool of a kit file and returns the values of its checks.
-pub(crate) async fn run(file: &str, tool: &str) -> Map<String, Value> {
+/// Runs the tool of a file of checks and returns their values.
+async fn run(directory: &str, file: &str, tool: &str) -> Map<String, Value> {
     let port = server::start().await;
     let mut setup = Setup::new().variable("PROBE_PORT", &port);
-    for name in ["lib-report.ts", file] {
-        let text = std::fs::read_to_string(fixtures().join(name)).unwrap();
+    for (directory, name) in [("kit", "lib-report.ts"), (directory, file)] {
+        let text = std::fs::read_to_string(fixtures(directory).join(name)).unwrap();
         setup = setup.file(&format!("kit/{name}"), &text);
     }
     let path = setup.path(&format!("kit/{file}"));
@@ -33,8 +33,14 @@ pub(crate) async fn run(file: &str, tool: &str) -> Map<String, Value> {
 /// differ, because they depend on the engine or on the machine; one that is equal is an error, so
 /// that the list stays true.
 pub(crate) async fn compare(file: &str, tool: &str, different: &[&str]) {
-    let values = run(file, tool).await;
-    let recorded = std::fs::read(fixtures().join(format!("expected/{tool}.json"))).unwrap();
+    compare_in("kit", file, tool, different).await;
+}
+
+/// Compares the checks of a file in a directory of fixtures.
+pub(crate) async fn compare_in(directory: &str, file: &str, tool: &str, different: &[&str]) {
+    let values = run(directory, file, tool).await;
+    let expected = fixtures(directory).join(format!("expected/{tool}.json"));
+    let recorded = std::fs::read(expected).unwrap();
     let recorded: Map<String, Value> = serde_json::from_slice(&recorded).unwrap();
     let mut problems = Vec::new();
     for (name, expected) in &recorded {

@@ -9,5 +9,6 @@ mod loading;
 mod process;
 mod test_runner;
 mod trial;
+mod tui;
 mod typebox;
 mod ui;

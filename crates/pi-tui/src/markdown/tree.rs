@@ -47,15 +47,31 @@ enum Kind {
     Paragraph,
     Heading(u8),
     Quote,
-    Code { lang: String, text: String },
+    Code {
+        lang: String,
+        text: String,
+    },
     Html(String),
-    List { start: Option<u64>, is_loose: bool },
-    Item { task: Option<bool> },
-    Table { align: Vec<Value>, header: Vec<Value>, rows: Vec<Value> },
+    List {
+        start: Option<u64>,
+        is_loose: bool,
+    },
+    Item {
+        task: Option<bool>,
+    },
+    Table {
+        align: Vec<Value>,
+        header: Vec<Value>,
+        rows: Vec<Value>,
+    },
     Row(Vec<Value>),
     Cell,
     Inline(&'static str),
-    Link { href: String, title: String, is_image: bool },
+    Link {
+        href: String,
+        title: String,
+        is_image: bool,
+    },
     /// A delimiter that has no meaning: it is text.
     Literal(&'static str),
     /// An element that begins in a formula, or is nested too deep.

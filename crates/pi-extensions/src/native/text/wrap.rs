@@ -63,9 +63,23 @@ impl Wrapped {
             self.end_line(tracker, true);
             self.line = tracker.active();
         }
+        tracker.read(&token.text);
+        if token.columns > self.width {
+            // An indentation that is wider than the line: as many spaces as fit.
+            for piece in pieces(&token.text) {
+                match piece {
+                    Piece::Sequence(sequence) => self.line.push_str(sequence),
+                    Piece::Cluster(space, columns) if self.columns + columns <= self.width => {
+                        self.line.push_str(space);
+                        self.columns += columns;
+                    }
+                    Piece::Cluster(..) => {}
+                }
+            }
+            return;
+        }
         self.line.push_str(&token.text);
         self.columns += token.columns;
-        tracker.read(&token.text);
     }
 
     fn end_line(&mut self, tracker: &Tracker, trims: bool) {

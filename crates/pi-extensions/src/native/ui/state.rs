@@ -48,6 +48,11 @@ fn read(host: &Host, id: ExtensionId, name: &str, argument: Option<&str>) -> Val
             let found = argument.and_then(|name| ui?.find_theme(name));
             found.map(theme).unwrap_or_default()
         }
+        "builtinTheme" => match argument {
+            Some("dark") => builtin(&pi_tui::theme::Theme::dark()),
+            Some("light") => builtin(&pi_tui::theme::Theme::light()),
+            _ => Value::Null,
+        },
         "setTheme" => {
             let result = ui.map(|ui| ui.set_theme(argument.unwrap_or_default()));
             match result {
@@ -74,6 +79,17 @@ fn read(host: &Host, id: ExtensionId, name: &str, argument: Option<&str>) -> Val
         }
         _ => Value::Null,
     }
+}
+
+/// Returns the data of a theme of the program, in as many colors as all terminals have.
+fn builtin(theme: &pi_tui::theme::Theme) -> Value {
+    let depth = ColorDepth::Ansi256;
+    json!({
+        "name": theme.name(),
+        "isLight": theme.appearance() == pi_tui::theme::Appearance::Light,
+        "fg": theme.foreground_sequences(depth),
+        "bg": theme.background_sequences(depth),
+    })
 }
 
 /// Returns the data of a theme. A program without a screen has no colors; then those are used that
