@@ -3,7 +3,8 @@
 //!
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
 //! `interop`, and stopped. `sessions` and `config` compare with the TypeScript pi (`comparison.rs`;
-//! `--seconds` is for `config`), as do `modes` and `rpc-client`, which have options of their own.
+//! `--seconds` is for `config`), as do `modes`, `rpc-client` and `extensions`, which have options of
+//! their own.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -21,6 +22,7 @@
 //! quickly.
 
 mod comparison;
+mod extensions;
 mod modes;
 mod peers;
 mod process;
@@ -63,6 +65,7 @@ pub(crate) enum InteropError {
 /// Tests all requested peers and prints the table.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     match arguments {
+        [extensions::KIND, rest @ ..] => return extensions::run(rest),
         [modes::KIND, rest @ ..] => return modes::run(rest),
         [rpc_client::KIND, rest @ ..] => return rpc_client::run(rest),
         _ => {}

@@ -77,7 +77,7 @@ impl JsThread {
 
     /// Starts a thread. What belongs to the session runs on the current tokio runtime.
     pub fn start(options: ThreadOptions) -> std::io::Result<Self> {
-        // Unbounded: a task is small, and whoever posts one mostly waits for its result.
+        // Unbounded: a task is small, and the caller that posts one mostly waits for its result.
         let (tasks, receiver) = mpsc::unbounded_channel();
         let weak = tasks.downgrade();
         let main = Handle::current();

@@ -50,6 +50,12 @@ pub(crate) const TOPICS: &[Topic] = &[
         ["package", "install", "npm"],
         "Packages of extensions, skills, templates and themes"
     ),
+    topic!(
+        "extensions",
+        ["extension", "plugins"],
+        "Extensions in TypeScript, and what they can use"
+    ),
+    topic!("extension-process", [], "Extensions as programs in any language"),
     topic!("themes", ["colors", "theme"], "Colors of the interactive mode, and theme files"),
     topic!("project-trust", [], "What a project may bring, and trust in it"),
     topic!("guard", ["safety", "rules"], "Profiles, rules, approvals, the sandbox and secrets"),

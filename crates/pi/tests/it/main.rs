@@ -13,6 +13,7 @@ mod cli;
 mod completions;
 mod config;
 mod doctor;
+mod example_extensions;
 mod examples;
 mod getting_started;
 mod guard;
