@@ -115,6 +115,12 @@ pub trait Ui: Send + Sync {
         BTreeMap::new()
     }
 
+    /// Gives the terminal to another program. Returns when the terminal is free.
+    fn suspend(&self) {}
+
+    /// Takes the terminal back.
+    fn resume(&self) {}
+
     /// Draws again what renderers of extensions drew.
     fn redraw_rendered(&self) {}
 

@@ -74,8 +74,8 @@ function createTui(binding) {
 		hasOverlay: () => components().hasOverlay(),
 		addInputListener: (listener) => components().onTerminalInput(binding, listener),
 		removeInputListener: (listener) => components().removeInputListener(listener),
-		start: () => native.update(binding.id, "resume", {}),
-		stop: () => native.update(binding.id, "suspend", {}),
+		start: () => native.suspend(binding.id, false),
+		stop: () => native.suspend(binding.id, true),
 	};
 	return tui;
 }

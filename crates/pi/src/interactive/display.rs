@@ -175,9 +175,12 @@ impl Display {
         self.due.is_some_and(|due| due <= now) && !self.is_blocked() && !self.output.is_busy()
     }
 
-    /// Returns true while frames would be drawn for a size or colors that are about to change.
+    /// Returns true while frames would be drawn for a size or colors that are about to change, or
+    /// while another program has the terminal.
     fn is_blocked(&self) -> bool {
-        self.resize_at.is_some() || self.cursor_deadline.is_some() || self.hold.is_some()
+        let changes =
+            self.resize_at.is_some() || self.cursor_deadline.is_some() || self.hold.is_some();
+        changes || self.paused.is_some()
     }
 
     /// Returns true if a frame waits for the terminal.

@@ -45,6 +45,12 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
         UiRequest::Mount { slot, factory } => mounts::mount(app, slot, factory),
         UiRequest::Redraw => app.transcript.blocks().touch_all(),
         UiRequest::RedrawRendered => app.transcript.redraw_rendered(),
+        UiRequest::Suspend(confirm) => {
+            app.display.pause();
+            // The caller may be gone.
+            let _ = confirm.send(());
+        }
+        UiRequest::Resume => app.display.resume(),
         UiRequest::Complete { request, answer } => {
             completion::suggest(app, request, answer, SUGGESTION_TRIES);
         }

@@ -2,7 +2,7 @@
 //! channel; what they may read at any time is in [`Shared`].
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc as blocking};
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
@@ -14,6 +14,9 @@ use pi_coding_agent::extension::{
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
+
+/// Time within which the screen gives the terminal away.
+const SUSPEND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A request to the screen.
 pub(super) enum UiRequest {
@@ -49,6 +52,10 @@ pub(super) enum UiRequest {
     Redraw,
     /// Draws again what renderers of extensions drew.
     RedrawRendered,
+    /// Gives the terminal to another program, and confirms that.
+    Suspend(blocking::Sender<()>),
+    /// Takes the terminal back.
+    Resume,
 }
 
 /// The state that extensions may read at any time.
@@ -188,6 +195,17 @@ impl Ui for ScreenUi {
 
     fn redraw_rendered(&self) {
         self.send(UiRequest::RedrawRendered);
+    }
+
+    fn suspend(&self) {
+        let (confirm, suspended) = blocking::channel();
+        self.send(UiRequest::Suspend(confirm));
+        // A screen that is gone needs not be waited for.
+        let _ = suspended.recv_timeout(SUSPEND_TIMEOUT);
+    }
+
+    fn resume(&self) {
+        self.send(UiRequest::Resume);
     }
 
     fn suggestions(&self, request: CompletionRequest) -> BoxFuture<'_, Option<Suggestions>> {

@@ -30,6 +30,18 @@ pub(super) fn install<'js>(
     // `requestRender()`: a frame in which all components are drawn again.
     object.set("requestRender", Function::new(ctx.clone(), move || state.shown.redraw())?)?;
     let state = host.clone();
+    // `suspend(id, isSuspended)`: gives the terminal to another program, or takes it back.
+    object.set(
+        "suspend",
+        Function::new(ctx.clone(), move |id: ExtensionId, is_suspended: bool| {
+            let Some(ui) = ui_of(&state, id) else { return };
+            match is_suspended {
+                true => ui.interface().suspend(),
+                false => ui.interface().resume(),
+            }
+        })?,
+    )?;
+    let state = host.clone();
     object.set(
         "forget",
         Function::new(ctx.clone(), move |number: ComponentId| state.shown.remove(number))?,
