@@ -37,10 +37,11 @@ pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolFilter, ToolSelection};
 pub use trust::load_settings;
+use user_resources::find_extensions;
 pub use user_resources::load_resources;
 
 use crate::config::resolve_session_directory;
-use crate::extension::{Extension, ExtensionFailure, NoUi, RunMode, Ui};
+use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{Approvals, Approver, GuardError};
 use crate::models::SelectModelError;
 use crate::omissions::Omission;
@@ -86,6 +87,8 @@ pub struct AgentOptions {
     /// Opens the extension files of the user, the project and packages. Without it they are
     /// reported as omissions.
     pub open_extension: Option<OpenExtension>,
+    /// Values of flags of extensions, by name without dashes; `None` for a flag without a value.
+    pub flags: Vec<(String, Option<String>)>,
     /// The user interface.
     pub ui: Arc<dyn Ui>,
     /// The mode in which the program runs, as extensions see it.
@@ -139,6 +142,7 @@ impl AgentOptions {
             approve: None,
             extensions: Vec::new(),
             open_extension: None,
+            flags: Vec::new(),
             ui: Arc::new(NoUi),
             mode: RunMode::default(),
             supervisor: None,
@@ -182,6 +186,12 @@ pub enum CreateError {
     /// The tool selection names tools that do not exist.
     #[error(transparent)]
     Tools(#[from] UnknownToolError),
+    /// No extension has this flag.
+    #[error("Unknown option: --{0}")]
+    UnknownFlag(String),
+    /// A flag of an extension has no value.
+    #[error("Extension flag \"--{0}\" requires a value")]
+    FlagValue(String),
     /// A skill or template of the options cannot be loaded.
     #[error("{0}")]
     Resource(Diagnostic),
@@ -236,6 +246,18 @@ pub async fn create_agent_session(options: AgentOptions) -> Result<Created, NotC
 /// extension is asked about trust in the project.
 pub fn find_omissions(options: &AgentOptions) -> Vec<Omission> {
     Services::load_omissions(options)
+}
+
+/// Returns the flags of the extensions that a session with these options loads, with the paths of
+/// the extensions.
+pub async fn find_flags(options: &AgentOptions) -> Vec<(Flag, String)> {
+    let (mut loaded, asked) = LoadedExtensions::before_trust(options).await;
+    let (settings, _) = load_settings(options, asked.trusted, &mut Vec::new());
+    let files = find_extensions(&options.environment, &settings, &options.resources);
+    loaded.load(options, &files).await;
+    let flags = loaded.extensions.registry().flags();
+    loaded.extensions.unload();
+    flags
 }
 
 async fn assemble(

@@ -68,7 +68,7 @@ mod session_selector;
 pub use create::{
     AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, OpenExtension,
     ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, create_agent_session,
-    find_omissions,
+    find_flags, find_omissions,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

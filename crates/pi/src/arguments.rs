@@ -3,10 +3,9 @@
 //! Nothing is resolved yet: a model is a pattern, a session a reference, a path is relative.
 //! [`Arguments::conflicts`] finds options that exclude each other.
 
-use std::collections::BTreeMap;
-
 use pi_ai::ThinkingLevel;
 use pi_coding_agent::ToolSelection;
+use pi_coding_agent::extension::{Flag, FlagKind};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -67,10 +66,21 @@ pub(crate) struct Arguments {
     pub(crate) messages: Vec<String>,
     /// The `@file` arguments, without the `@`.
     pub(crate) files: Vec<String>,
-    /// Unknown long options with their values, which only an extension could define.
-    pub(crate) unknown: BTreeMap<String, Option<String>>,
+    /// Unknown long options, which only an extension could define.
+    pub(crate) unknown: Vec<UnknownOption>,
     /// Warnings about ignored values, printed first.
     pub(crate) warnings: Vec<String>,
+}
+
+/// A long option that is not one of the program's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnknownOption {
+    /// Name without the dashes.
+    pub(crate) name: String,
+    pub(crate) value: Option<String>,
+    /// Place in the messages at which the value follows as a word of its own. It is a message if
+    /// the option takes no value.
+    pub(crate) place: Option<usize>,
 }
 
 /// Output format.
@@ -100,6 +110,22 @@ pub(crate) struct Screen {
 }
 
 impl Arguments {
+    /// Returns the messages, with the words that follow switches of extensions.
+    pub(crate) fn messages_with(&self, flags: &[(Flag, String)]) -> Vec<String> {
+        let mut messages = self.messages.clone();
+        // From the last, so that the places stay right.
+        for option in self.unknown.iter().rev() {
+            let takes_no_value = flags
+                .iter()
+                .any(|(flag, _)| flag.name == option.name && flag.kind == FlagKind::Boolean);
+            if let (true, Some(place), Some(value)) = (takes_no_value, option.place, &option.value)
+            {
+                messages.insert(place.min(messages.len()), value.clone());
+            }
+        }
+        messages
+    }
+
     /// Returns an error for each invalid combination of options.
     pub(crate) fn conflicts(&self) -> Vec<String> {
         let others = [

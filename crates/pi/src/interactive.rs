@@ -205,7 +205,7 @@ async fn resumed(
 
 /// Submits the messages and files of the command line.
 async fn prompts(arguments: &Arguments, app: &mut App) {
-    if arguments.messages.is_empty() && arguments.files.is_empty() {
+    if arguments.messages.is_empty() && arguments.files.is_empty() && arguments.unknown.is_empty() {
         return;
     }
     match crate::modes::input::prompts(arguments, &app.session).await {

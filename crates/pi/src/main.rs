@@ -57,6 +57,7 @@ fn run() -> ExitCode {
     match parse(words) {
         Ok(Request::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Request::Help(path)) => print(&help::of(&path)),
+        Ok(Request::MainHelp(arguments)) => modes::help(&arguments),
         Ok(Request::Topic(topic)) => print(&topics::render(topic.page)),
         Ok(Request::Unavailable(message)) => fail(&message, Exit::Unavailable),
         Ok(Request::Command(args)) => commands::run(&args),

@@ -20,10 +20,11 @@ mod waiting;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use pi_coding_agent::Environment;
+use pi_coding_agent::{Environment, find_flags};
 
 use crate::arguments::{Arguments, Mode};
-use crate::exit::{Exit, fail, fail_with_hint};
+use crate::exit::{Exit, fail, fail_with_hint, print};
+use crate::flags::help;
 
 /// Runs the mode that the command line selects.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -32,6 +33,24 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Err(error) => return fail(&error, Exit::Configuration),
     };
     block_on(run_in(arguments, environment))
+}
+
+/// Prints the help with the options of extensions.
+pub(crate) fn help(arguments: &Arguments) -> ExitCode {
+    // The help must be there even if the environment cannot be used.
+    let flags = match crate::environment::read() {
+        Ok(environment) => {
+            let mut flags = Vec::new();
+            let options = setup::options(arguments, environment);
+            block_on(async {
+                flags = find_flags(&options).await;
+                ExitCode::SUCCESS
+            });
+            flags
+        }
+        Err(_) => Vec::new(),
+    };
+    print(&help::with_extensions(&flags))
 }
 
 /// Runs a future to completion.

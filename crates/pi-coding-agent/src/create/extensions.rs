@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::AgentOptions;
 use super::trust::{AskedTrust, ask_trust, is_open};
 use super::user_resources::find_extensions;
+use super::{AgentOptions, CreateError};
 use crate::config::SettingsStore;
-use crate::extension::{Extension, ExtensionFailure, Extensions};
+use crate::extension::{Extension, ExtensionFailure, Extensions, FlagKind, FlagValue, Registry};
 use crate::resources::SourceInfo;
 
 /// Opens an extension file. The file is read when the extension is loaded.
@@ -59,6 +59,24 @@ impl LoadedExtensions {
         }
         self.extensions.registry().sort(&order);
     }
+}
+
+/// Gives the flags of extensions their values.
+pub(super) fn set_flags(options: &AgentOptions, registry: &Registry) -> Result<(), CreateError> {
+    let known = registry.flags();
+    for (name, value) in &options.flags {
+        let Some((flag, _)) = known.iter().find(|(flag, _)| flag.name == *name) else {
+            return Err(CreateError::UnknownFlag(name.clone()));
+        };
+        let value = match (flag.kind, value) {
+            // The word after a switch is a message.
+            (FlagKind::Boolean, _) => FlagValue::Boolean(true),
+            (FlagKind::String, Some(value)) => FlagValue::String(value.clone()),
+            (FlagKind::String, None) => return Err(CreateError::FlagValue(name.clone())),
+        };
+        registry.set_flag(name, value);
+    }
+    Ok(())
 }
 
 /// Opens all extensions anew, for a reload.

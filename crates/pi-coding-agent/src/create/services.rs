@@ -10,7 +10,7 @@ use pi_tools::toolset;
 use serde_json::{Map, Value};
 
 use super::checkpointing;
-use super::extensions::{LoadedExtensions, open_all};
+use super::extensions::{LoadedExtensions, open_all, set_flags};
 use super::model::choose_model;
 use super::session_settings::session_settings;
 use super::trust::load_settings;
@@ -194,6 +194,7 @@ impl Services {
         loaded.load(&self.options, &self.resources.extensions).await;
         let LoadedExtensions { mut extensions, mut failures, .. } = loaded;
         self.check_loaded(&failures)?;
+        set_flags(&self.options, extensions.registry())?;
         let settings = self.settings().settings().clone();
         let outline = match log.is_empty() {
             true => None,

@@ -113,6 +113,12 @@ impl Extensions {
         }
     }
 
+    /// Returns true if an extension receives an event of progress.
+    pub(crate) fn receives(&self, progress: &str) -> bool {
+        let receiving = self.registry.receiving(true);
+        receiving.iter().any(|extension| !extension.handlers(progress).is_empty())
+    }
+
     /// Returns true if this extension is loaded.
     pub(crate) fn contains(&self, extension: &Arc<dyn Extension>) -> bool {
         self.registry.extensions().iter().any(|other| Arc::ptr_eq(other, extension))

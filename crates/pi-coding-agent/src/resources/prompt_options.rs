@@ -51,8 +51,9 @@ impl SystemPromptOptions {
             .iter()
             .filter_map(|tool| Some((tool.name.clone(), tool.snippet.clone()?.into())))
             .collect();
+        let guided = self.tools.iter().filter(|tool| !tool.guidelines.is_empty());
         let guidelines: Map<String, Value> =
-            self.tools.iter().map(|tool| (tool.name.clone(), json!(tool.guidelines))).collect();
+            guided.map(|tool| (tool.name.clone(), json!(tool.guidelines))).collect();
         let files: Vec<Value> = self
             .context_files
             .iter()
@@ -81,6 +82,7 @@ impl SystemPromptOptions {
             "toolSnippets": snippets,
             "toolGuidelines": guidelines,
             "promptGuidelines": self.guidelines,
+            "appendSystemPrompt": self.append.join("\n\n"),
             "sections": sections,
             "contextFiles": files,
             "skills": skills,
@@ -88,9 +90,6 @@ impl SystemPromptOptions {
         });
         if let Some(prompt) = &self.custom_prompt {
             payload["customPrompt"] = json!(prompt);
-        }
-        if !self.append.is_empty() {
-            payload["appendSystemPrompt"] = json!(self.append.join("\n\n"));
         }
         payload
     }

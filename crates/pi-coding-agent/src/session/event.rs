@@ -93,7 +93,13 @@ pub enum SessionEvent {
     /// A message begins. All but those of the assistant are complete.
     MessageStart { message: AgentMessage },
     /// The message of the assistant grows.
-    MessageUpdate { usage: Usage, assistant_message_event: MessageDelta },
+    MessageUpdate {
+        usage: Usage,
+        assistant_message_event: MessageDelta,
+        /// The message so far, if an extension listens.
+        #[serde(skip)]
+        message: Option<Arc<AssistantMessage>>,
+    },
     /// A message is complete.
     MessageEnd { message: AgentMessage },
     /// A tool call begins.
@@ -340,6 +346,10 @@ impl SessionEvent {
         }
         let mut payload = match self {
             Self::AgentEnd { messages, .. } => json!({ "messages": messages }),
+            Self::MessageUpdate { assistant_message_event, message, .. } => {
+                let message = message.clone().map(Message::Assistant);
+                json!({ "message": message, "assistantMessageEvent": assistant_message_event })
+            }
             Self::TurnStart { turn_index, timestamp } => {
                 json!({ "turnIndex": turn_index, "timestamp": timestamp })
             }
@@ -424,6 +434,7 @@ impl SessionEvent {
         event: &AgentEvent,
         context: &EventContext<'_>,
         will_retry: bool,
+        with_message: bool,
     ) -> Option<Self> {
         let (streaming, turn_index) = (context.streaming, context.turn_index);
         Some(match event {
@@ -441,6 +452,7 @@ impl SessionEvent {
             AgentEvent::MessageUpdate { assistant_message_event } => Self::MessageUpdate {
                 usage: streaming.map(|message| message.usage.clone()).unwrap_or_default(),
                 assistant_message_event: MessageDelta::new(assistant_message_event, streaming)?,
+                message: streaming.filter(|_| with_message).cloned().map(Arc::new),
             },
             AgentEvent::MessageEnd { message } => Self::MessageEnd { message: message.clone() },
             AgentEvent::ToolExecutionStart { tool_call_id, tool_name, args } => {

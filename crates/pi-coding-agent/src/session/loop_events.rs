@@ -240,7 +240,8 @@ impl AgentSession {
         let is_delta = matches!(event, AgentEvent::MessageUpdate { .. });
         if !(is_delta && self.is_unobserved()) {
             let will_retry = matches!(event, AgentEvent::AgentEnd { .. }) && self.will_retry();
-            let event = SessionEvent::from_loop(event, &context, will_retry);
+            let with_message = is_delta && self.0.extensions.receives("message_update");
+            let event = SessionEvent::from_loop(event, &context, will_retry, with_message);
             if let Some(event) = event {
                 self.emit(event).await;
             }

@@ -57,8 +57,9 @@ exports.ask = async function ask(binding, number, event, signal) {
 	if (handler === undefined) return {};
 	const { type } = event;
 	if (signal !== undefined) event.signal = signalOf(signal);
-	if (type === "before_agent_start") defineSystemPrompt(event);
 	const context = type === "project_trust" ? trustContext(binding, event) : createContext(binding);
+	if (type === "before_agent_start") defineSystemPrompt(event);
+	else if (event.context !== undefined) defineContextEntries(event.context, context);
 	try {
 		const result = await handler(event, context);
 		const part = CHANGEABLE[type];
@@ -83,6 +84,15 @@ function defineSystemPrompt(event) {
 			if (JSON.stringify(options) === before) return systemPrompt;
 			return options.forceSystemPrompt ?? native.systemPrompt(options);
 		},
+	});
+}
+
+/** The entries behind a context are many, and few handlers look at them. */
+function defineContextEntries(preview, context) {
+	Object.defineProperty(preview, "contextEntries", {
+		configurable: true,
+		enumerable: true,
+		get: () => context.sessionManager.buildSessionProjection().entries,
 	});
 }
 

@@ -1,5 +1,7 @@
 //! `pi --help` and `pi help COMMAND`: the tables as text for a terminal with 80 columns.
 
+use pi_coding_agent::extension::{self, FlagKind};
+
 use super::commands::COMMANDS;
 use super::options::all;
 use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
@@ -12,6 +14,11 @@ const COLUMN: usize = 30;
 
 /// Returns the help of `pi` itself.
 pub(crate) fn general() -> String {
+    with_extensions(&[])
+}
+
+/// Returns the help of `pi` itself with flags of extensions.
+pub(crate) fn with_extensions(flags: &[(extension::Flag, String)]) -> String {
     let mut text = format!("pi: {ABOUT}\n\nUsage: {}\n", USAGE.join("\n       "));
     text.push_str(&format!("\n{}", wrap(WORDS, 0)));
     text.push_str("\nCommands:\n");
@@ -33,6 +40,14 @@ pub(crate) fn general() -> String {
         text.push_str(&format!("\n{}:\n", group.title()));
         let options = all().filter(|option| option.flag.group == *group);
         options.for_each(|option| flag(&mut text, &option.flag));
+    }
+    if !flags.is_empty() {
+        text.push_str("\nOptions of extensions:\n");
+    }
+    for (flag, path) in flags {
+        let value = if flag.kind == FlagKind::String { " VALUE" } else { "" };
+        let about = flag.description.clone().unwrap_or_else(|| format!("Registered by {path}"));
+        item(&mut text, &format!("    --{}{value}", flag.name), &about);
     }
     text.push_str("\nExamples:\n");
     for (command, what) in EXAMPLES {

@@ -10,13 +10,15 @@ use std::vec::IntoIter;
 use super::commands::COMMANDS;
 use super::options::{Set, all};
 use super::{Command, Flag, Value, suggest};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, UnknownOption};
 use crate::topics::{self, TOPICS, Topic};
 
 /// A parsed command line.
 #[derive(Debug)]
 pub(crate) enum Request {
     Version,
+    /// Help of `pi` itself, with the options of the extensions that these arguments load.
+    MainHelp(Box<Arguments>),
     /// Help of the command with this path; of `pi` itself if the path is empty.
     Help(Vec<&'static str>),
     /// A page of the documentation.
@@ -84,14 +86,16 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Invalid> {
     }
     // Help is shown even if the rest of the line is wrong.
     if arguments.help {
-        return Ok(Request::Help(Vec::new()));
+        return Ok(Request::MainHelp(Box::new(arguments)));
     }
     if arguments.version && errors.is_empty() {
         return Ok(Request::Version);
     }
     errors.extend(arguments.conflicts());
-    // Extensions are not supported yet, so none can claim an unknown option.
-    errors.extend(arguments.unknown.keys().map(|name| unknown_long(name)));
+    // Without a session no extension can claim an unknown option.
+    if arguments.list_models.is_some() || arguments.export.is_some() {
+        errors.extend(arguments.unknown.iter().map(|option| unknown_long(&option.name)));
+    }
     if !errors.is_empty() {
         return Err(Invalid { errors, path: Vec::new() });
     }
@@ -108,9 +112,14 @@ fn mistyped_command(word: &str) -> Option<&'static str> {
 }
 
 fn unknown_long(name: &str) -> String {
-    let known = all().map(|option| option.flag.long);
-    let hint = suggest::nearest(name, known).map(|near| format!("; did you mean --{near}?"));
+    let hint = near_option(name).map(|hint| format!("; {hint}"));
     format!("Unknown option: --{name}{}", hint.unwrap_or_default())
+}
+
+/// Returns the suggestion for an unknown option.
+pub(crate) fn near_option(name: &str) -> Option<String> {
+    let known = all().map(|option| option.flag.long);
+    suggest::nearest(name, known).map(|near| format!("did you mean --{near}?"))
 }
 
 /// Parses the options of a run. Returns the arguments and all errors.
@@ -161,8 +170,10 @@ fn option(
         return Err(format!("Unknown option: {word}{hint}"));
     };
     // The next argument is the value of an extension's option, unless it is an option or a file.
+    let follows = attached.is_none();
     let value = attached.or_else(|| rest.next_if(|next| !next.starts_with(['-', '@'])));
-    arguments.unknown.insert(unknown.to_owned(), value);
+    let place = (follows && value.is_some()).then_some(arguments.messages.len());
+    arguments.unknown.push(UnknownOption { name: unknown.to_owned(), value, place });
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use super::commands::COMMANDS;
 use super::options::{Set, all};
 use super::parse::{Request, parse, parse_arguments};
 use super::{Command, Flag, Group, Value};
-use crate::arguments::{Arguments, Mode, Resource};
+use crate::arguments::{Arguments, Mode, Resource, UnknownOption};
 
 fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()
@@ -142,7 +142,7 @@ fn as_observed(a: &Arguments, errors: usize) -> Json {
     put("fileArgs", json!(a.files));
     put("warnings", json!(a.warnings));
     // pi represents a flag without a value as `true`.
-    let unknown = a.unknown.iter().map(|(name, value)| {
+    let unknown = a.unknown.iter().map(|UnknownOption { name, value, .. }| {
         (name.clone(), value.as_ref().map_or(Json::Bool(true), |value| json!(value)))
     });
     let unknown: Map<String, Json> = unknown.collect();

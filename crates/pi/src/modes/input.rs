@@ -30,7 +30,8 @@ pub(crate) async fn prompts(
     arguments: &Arguments,
     session: &AgentSession,
 ) -> Result<Vec<Prompt>, String> {
-    let mut messages = arguments.messages.iter();
+    let messages = arguments.messages_with(&session.extensions().registry().flags());
+    let mut messages = messages.iter();
     let mut first = Prompt::default();
     let mut parts = Vec::new();
     if !arguments.no_stdin

@@ -136,7 +136,10 @@ fn exit(error: &CreateError) -> Exit {
     match error {
         CreateError::Model(_) => Exit::NoModel,
         CreateError::Guard(error) => guard_exit(error),
-        CreateError::Tools(_) | CreateError::Resource(_) => Exit::Usage,
+        CreateError::Tools(_)
+        | CreateError::Resource(_)
+        | CreateError::UnknownFlag(_)
+        | CreateError::FlagValue(_) => Exit::Usage,
         CreateError::UnsandboxedExecutor(_) => Exit::SandboxUnavailable,
         _ => Exit::Failed,
     }
@@ -168,6 +171,8 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
         append_system_prompt: Some(arguments.append_system_prompt.clone())
             .filter(|texts| !texts.is_empty()),
     };
+    let flags = arguments.unknown.iter();
+    options.flags = flags.map(|option| (option.name.clone(), option.value.clone())).collect();
     options.approve = arguments.approve;
     options.settings.clone_from(&arguments.settings);
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);

@@ -6,7 +6,7 @@ use pi_protocol::{
     AgentMessage, AssistantMessage, Entry, EntryBody, Extra, History, ImageContent, Message,
     ToolResultMessage,
 };
-use pi_session::ExtensionMessage;
+use pi_session::{ExtensionMessage, to_llm};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -218,12 +218,27 @@ impl BoundaryState {
         Flow::Next
     }
 
+    /// Returns the context of the next request with the proposed entries.
+    fn preview(&self) -> Value {
+        let ends_open =
+            self.context.iter().last().is_some_and(|message| {
+                !matches!(message, AgentMessage::Llm(Message::Assistant(_)))
+            });
+        let to_model: Vec<Message> = self.context.iter().filter_map(to_llm).collect();
+        json!({
+            "contextMessages": self.context,
+            "llmMessages": to_model,
+            "pendingMessages": [],
+            "canContinue": ends_open,
+        })
+    }
+
     fn payload(&self) -> Value {
         let mut payload = json!({
             "outcome": self.outcome,
             "entries": self.entries.iter().map(draft).collect::<Vec<_>>(),
             "continue": self.continues,
-            "context": self.context,
+            "context": self.preview(),
         });
         if let Some(index) = self.turn_index {
             let message = self.message.clone().map(Message::Assistant);

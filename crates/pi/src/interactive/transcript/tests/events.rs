@@ -132,6 +132,7 @@ fn event() -> impl Strategy<Value = SessionEvent> {
     let message =
         prop_oneof![answer(), text().prop_map(|text| Message::user(text).into()), result,];
     let streamed = delta().prop_map(|assistant_message_event| SessionEvent::MessageUpdate {
+        message: None,
         usage: Usage::default(),
         assistant_message_event,
     });
