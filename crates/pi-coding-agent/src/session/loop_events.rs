@@ -317,8 +317,12 @@ impl AgentSession {
         state.message_entry_id = entries.next();
         state.tool_result_entry_ids = entries.collect();
         let boundary = self.ask(TurnEnd(state)).await.answer.unwrap_or_default();
-        self.append_drafts(boundary.entries).await;
-        if boundary.continues { TurnDecision::Continue } else { TurnDecision::Proceed }
+        self.append_drafts(boundary.entries.unwrap_or_default()).await;
+        if boundary.continues == Some(true) {
+            TurnDecision::Continue
+        } else {
+            TurnDecision::Proceed
+        }
     }
 
     /// Returns what the next turn of a run begins with.

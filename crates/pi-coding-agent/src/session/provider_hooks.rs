@@ -72,7 +72,10 @@ impl AgentSession {
         if self.0.extensions.registry().wants_progress() {
             let model = Arc::clone(model);
             hooks.on_provider_event = Some(Arc::new(move |text: &str| {
-                if let Some(session) = this.upgrade() {
+                // The end of a stream is no event of it.
+                if text != "[DONE]"
+                    && let Some(session) = this.upgrade()
+                {
                     session.0.chunks.push(&model, text);
                 }
             }));

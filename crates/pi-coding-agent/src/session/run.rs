@@ -139,10 +139,10 @@ impl AgentSession {
         let mut state = BoundaryState::new(outcome, messages.clone());
         state.message = last_answer(messages.iter()).cloned();
         let boundary = self.ask(BeforeSettle(state)).await.answer.unwrap_or_default();
-        self.append_drafts(boundary.entries).await;
+        self.append_drafts(boundary.entries.unwrap_or_default()).await;
         let answered = self.messages().last().is_none_or(|last| last.as_assistant().is_some());
         let possible = !answered || self.0.agent.has_queued();
-        boundary.continues && possible && !self.0.activity.is_abort_requested()
+        boundary.continues == Some(true) && possible && !self.0.activity.is_abort_requested()
     }
 
     /// Appends entries that extensions proposed.

@@ -232,8 +232,9 @@ impl AgentSession {
             (selection.model.replace(Arc::clone(&model)), wanted)
         };
         self.configure_workspace();
-        self.emit(SessionEvent::ModelSelect { model, previous_model, source }).await;
+        // The level first, as extensions of the TypeScript pi see it.
         self.set_thinking_level(wanted, Persistence::Session).await?;
+        self.emit(SessionEvent::ModelSelect { model, previous_model, source }).await;
         Ok(())
     }
 

@@ -305,14 +305,14 @@ async fn answers_are_merged_in_load_order() {
             if end.0.turn_index == Some(0) {
                 assert!(end.0.message_entry_id.is_some());
                 assert_eq!(end.0.tool_result_entry_ids.len(), 1);
-                boundary.entries = vec![EntryBody::Custom {
+                boundary.entries = Some(vec![EntryBody::Custom {
                     custom_type: "test".to_owned(),
                     data: Some(json!(1)),
-                }];
+                }]);
             } else {
                 // Messages cannot be appended this way: the whole answer is refused.
-                boundary.entries = vec![EntryBody::Message(Message::user("x").into())];
-                boundary.continues = true;
+                boundary.entries = Some(vec![EntryBody::Message(Message::user("x").into())]);
+                boundary.continues = Some(true);
             }
             Ok(boundary)
         });

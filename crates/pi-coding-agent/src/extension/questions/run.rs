@@ -157,6 +157,8 @@ pub struct BoundaryState {
     pub continues: bool,
     /// The messages of the session with the proposed ones.
     pub context: History<AgentMessage>,
+    /// The messages without the proposed ones.
+    before: History<AgentMessage>,
 }
 
 /// Outcome of a turn or run.
@@ -172,10 +174,11 @@ pub enum RunOutcome {
 /// Entries to append, and whether the run continues.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Boundary {
-    /// Entries: custom, custom message, context edit or compaction.
-    pub entries: Vec<EntryBody>,
-    /// The run continues.
-    pub continues: bool,
+    /// Entries in place of those that are proposed so far: custom, custom message, context edit or
+    /// compaction. `None` keeps the proposed ones.
+    pub entries: Option<Vec<EntryBody>>,
+    /// The run continues. `None` leaves it as proposed.
+    pub continues: Option<bool>,
 }
 
 impl BoundaryState {
@@ -189,32 +192,27 @@ impl BoundaryState {
             outcome,
             entries: Vec::new(),
             continues: false,
+            before: context.clone(),
             context,
         }
     }
 
     /// An invalid list of entries discards the whole answer.
     fn merge(&mut self, combined: &mut Boundary, answer: Boundary) -> Flow {
-        if let Some(problem) = answer.entries.iter().find_map(invalid_draft) {
+        let entries = answer.entries.as_deref().unwrap_or_default();
+        if let Some(problem) = entries.iter().find_map(invalid_draft) {
             return Flow::Invalid(format!("Invalid boundary entries: {problem}"));
         }
-        for entry in &answer.entries {
-            if let EntryBody::CustomMessage(message) = entry
-                && let Ok(message) = AgentMessage::custom(&ExtensionMessage {
-                    custom_type: message.custom_type.clone(),
-                    content: message.content.clone(),
-                    display: message.display,
-                    details: message.details.clone(),
-                    ..ExtensionMessage::default()
-                })
-            {
-                self.context.push(message);
-            }
+        if let Some(entries) = answer.entries {
+            self.context = self.before.clone();
+            self.context.extend(entries.iter().filter_map(message_of));
+            self.entries.clone_from(&entries);
+            combined.entries = Some(entries);
         }
-        self.entries.extend(answer.entries.iter().cloned());
-        self.continues |= answer.continues;
-        combined.entries.extend(answer.entries);
-        combined.continues |= answer.continues;
+        if let Some(continues) = answer.continues {
+            self.continues = continues;
+            combined.continues = Some(continues);
+        }
         Flow::Next
     }
 
@@ -252,6 +250,19 @@ impl BoundaryState {
         }
         payload
     }
+}
+
+/// Returns the message that a proposed entry adds to the context.
+fn message_of(entry: &EntryBody) -> Option<AgentMessage> {
+    let EntryBody::CustomMessage(message) = entry else { return None };
+    AgentMessage::custom(&ExtensionMessage {
+        custom_type: message.custom_type.clone(),
+        content: message.content.clone(),
+        display: message.display,
+        details: message.details.clone(),
+        ..ExtensionMessage::default()
+    })
+    .ok()
 }
 
 /// Returns a proposed entry as JSON: without id, parent and time, which it gets when appended.

@@ -7,7 +7,7 @@ use pi_coding_agent::extension::{BeforeAgentStart, Boundary, ReplacedMessage, Ru
 use pi_protocol::{Entry, EntryBody};
 use serde_json::Value;
 
-use super::{field, is_true};
+use super::field;
 
 /// Reads `{ message?, systemPrompt? }`, and the options as the handler left them.
 pub(super) fn start(
@@ -34,11 +34,14 @@ pub(super) fn start(
 /// Reads `{ entries?, continue? }`. Messages cannot be appended here and are left out, as by the
 /// TypeScript pi.
 pub(super) fn boundary(result: &Value) -> Result<Boundary, String> {
-    let drafts = field::<Vec<Value>>(result, "entries")?.unwrap_or_default();
+    let continues = field(result, "continue")?;
+    let Some(drafts) = field::<Vec<Value>>(result, "entries")? else {
+        return Ok(Boundary { entries: None, continues });
+    };
     let drafts = drafts.into_iter().filter(|draft| draft["type"] != "message");
     let entries: Result<_, String> = drafts.map(entry).collect();
     let entries = entries.map_err(|problem| format!("Invalid boundary entries: {problem}"))?;
-    Ok(Boundary { entries, continues: is_true(result, "continue") })
+    Ok(Boundary { entries: Some(entries), continues })
 }
 
 /// Reads an entry without id, parent and time.
