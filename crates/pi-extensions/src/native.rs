@@ -13,6 +13,7 @@ mod events;
 mod http;
 mod keys;
 mod markdown;
+mod locale;
 mod modules;
 mod net;
 mod session;
@@ -50,6 +51,7 @@ const AREAS: &[(&str, Install)] = &[
     ("http", http::install),
     ("events", events::install),
     ("markdown", markdown::install),
+    ("locale", locale::install),
     ("modules", modules::install),
     ("testing", crate::testing::install),
     ("text", text::install),

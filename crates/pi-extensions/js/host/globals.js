@@ -51,6 +51,7 @@ const LAZY = {
 	Crypto: ["pi:webcrypto", "Crypto"],
 	CryptoKey: ["pi:webcrypto", "CryptoKey"],
 	SubtleCrypto: ["pi:webcrypto", "SubtleCrypto"],
+	Intl: ["pi:intl", "Intl"],
 	navigator: ["pi:navigator", "navigator"],
 	TextEncoder: ["pi:text", "TextEncoder"],
 	TextDecoder: ["pi:text", "TextDecoder"],
@@ -77,9 +78,23 @@ function define(name, value) {
 	Object.defineProperty(globalThis, name, { value, configurable: true, enumerable: false, writable: true });
 }
 
+/** Keeps the target of a new WeakRef until the running job ends, as the language demands. */
+function keepWeakTargets() {
+	const Original = globalThis.WeakRef;
+	let kept = [];
+	define("WeakRef", class WeakRef extends Original {
+		constructor(target) {
+			super(target);
+			if (kept.length === 0) queueMicrotask(() => { kept = []; });
+			kept.push(target);
+		}
+	});
+}
+
 /** Defines the globals. */
 exports.install = function install() {
 	define("global", globalThis);
+	keepWeakTargets();
 	for (const name of Object.keys(LAZY)) defineLazy(name, LAZY[name]);
 	define("EventSource", missing("EventSource"));
 	const names = ["compile", "instantiate", "validate", "Module", "Instance", "Memory", "Table", "Global"];

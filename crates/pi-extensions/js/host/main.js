@@ -4,6 +4,8 @@ const natives = require;
 const loader = natives("modules").compileHost("pi:loader")(natives);
 loader.requireHost("pi:globals").install();
 loader.requireHost("pi:stack").install();
+loader.requireHost("pi:json").install();
+loader.requireHost("pi:locale").install();
 const timers = loader.requireHost("pi:timers");
 const extensions = loader.requireHost("pi:extensions");
 

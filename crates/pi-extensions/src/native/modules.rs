@@ -40,6 +40,18 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             modules::read_text(&reader, Path::new(&path)).map_err(|error| error.throw(&ctx))
         })?,
     )?;
+    let reader = host.clone();
+    // A line of a source file that is loaded; for messages that name an expression.
+    object.set(
+        "sourceLine",
+        Function::new(ctx.clone(), move |path: String, line: usize| {
+            if !reader.maps.borrow().contains_key(&path) {
+                return None;
+            }
+            let text = modules::read_text(&reader, Path::new(&path)).ok()?;
+            text.lines().nth(line.checked_sub(1)?).map(str::to_owned)
+        })?,
+    )?;
     let maps = host.clone();
     object.set(
         "originalPosition",
