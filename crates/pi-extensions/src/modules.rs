@@ -98,11 +98,6 @@ fn modules() -> impl Iterator<Item = &'static HostModule> {
     TABLES.iter().copied().flatten()
 }
 
-/// Returns the names of Node's modules.
-pub(crate) fn node_names() -> Vec<&'static str> {
-    modules().map(|module| module.name).filter(|name| name.starts_with("node:")).collect()
-}
-
 /// Returns the name under which a specifier of an extension is a module of this program.
 pub(crate) fn canonical_name(specifier: &str) -> Option<&'static str> {
     if specifier.starts_with("pi:") {
@@ -242,7 +237,8 @@ pub(crate) fn compile_text<'js>(
     let compiled = match host.cache.get(&key) {
         Some(compiled) => compiled,
         None => {
-            let compiled = compile_anew(ctx, name, text)?;
+            // The time of the compiler is not that of the extension.
+            let compiled = host.block(|| compile_anew(ctx, name, text))?;
             host.cache.put(&key, &compiled);
             compiled
         }
@@ -258,8 +254,8 @@ pub(crate) fn compile_text<'js>(
 
 fn compile_anew(ctx: &Ctx<'_>, name: &str, text: &str) -> rquickjs::Result<Compiled> {
     let prepared = source::prepare(Path::new(name), text).map_err(|problem| {
-        // The shape in which pi reports a syntax error.
-        let (message, line, column) = (problem.message, problem.line, problem.column);
+        // The shape in which pi reports a syntax error; its parser counts columns from 0.
+        let (message, line, column) = (problem.message, problem.line, problem.column - 1);
         let message = format!("ParseError: {message}  \n {name}:{line}:{column}");
         NativeError::of("SyntaxError", message).throw(ctx)
     })?;
@@ -275,7 +271,7 @@ fn compile_anew(ctx: &Ctx<'_>, name: &str, text: &str) -> rquickjs::Result<Compi
 
 /// Reads a source file.
 pub(crate) fn read_text(host: &Host, path: &Path) -> Result<String, NativeError> {
-    host.access.module(path)?;
+    host.access.read(path)?;
     let bytes = std::fs::read(path)
         .map_err(|error| NativeError::new(format!("cannot read {}: {error}", path.display())))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

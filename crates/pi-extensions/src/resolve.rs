@@ -144,7 +144,7 @@ impl Search<'_> {
 
     /// Returns the file that a path means: itself, with an extension, or the index of a directory.
     fn at(&self, path: &Path) -> Option<PathBuf> {
-        self.access.module(path).ok()?;
+        self.access.read(path).ok()?;
         path::with_extension(path).or_else(|| self.directory(path))
     }
 

@@ -74,7 +74,7 @@ function stateOf(path) {
 
 function buildSessionProjection(entries, leafId) {
 	const path = pathTo(entries.filter((entry) => entry.type !== "session"), leafId);
-	const projected = buildContextEntries(entries, leafId).map((entry) => ({ entry, messages: sessionEntryToContextMessages(entry) }));
+	const projected = buildContextEntries(entries, leafId).map((entry) => ({ sourceEntry: entry, messages: sessionEntryToContextMessages(entry) }));
 	return { entries: projected, messages: projected.flatMap((one) => one.messages), ...stateOf(path) };
 }
 

@@ -50,22 +50,35 @@ const PARTS = {
 	"pi:coding-agent/selectors": `
 		ShowImagesSelectorComponent ThemeSelectorComponent ThinkingSelectorComponent UserMessageSelectorComponent
 	`,
+	"pi:coding-agent/session-store": `
+		SessionManager
+	`,
+	"pi:coding-agent/settings-store": `
+		SettingsManager
+	`,
+	"pi:coding-agent/diff": `
+		generateDiffString generateUnifiedPatch
+	`,
+	"pi:coding-agent/summary": `
+		generateSummary generateSummaryWithUsage compact
+	`,
+	"pi:coding-agent/clipboard": `
+		copyToClipboard formatDimensionNote
+	`,
 };
 
 /** Names that exist in pi and fail here when they are called. */
 const MISSING = `
 	AgentSession AgentSessionRuntime ArminComponent CredentialSynchronizationError DefaultPackageManager DefaultResourceLoader
 	ExtensionRunner FooterComponent InteractiveMode LoginDialogComponent ModelRegistry ModelRuntime ModelSelectorComponent
-	OAuthSelectorComponent ProjectTrustStore RpcClient SessionManager SessionSelectorComponent SettingsManager
-	SettingsSelectorComponent TreeSelectorComponent collectEntriesForBranchSummary compact convertToPng copyToClipboard
-	createAgentSession createAgentSessionFromServices createAgentSessionRuntime createAgentSessionServices createCodemodeExtension
-	createExtensionRuntime createLocalPowerShellOperations createMcpExtension createPowerShellTool createPowerShellToolDefinition
-	createToolSearchExtension detectSupportedImageMimeTypeFromFile discoverAndLoadExtensions formatDimensionNote
-	formatSkillsForPrompt generateBranchSummary generateDiffString generateSummary generateSummaryWithUsage generateUnifiedPatch
-	getDocsPath getExamplesPath getPackageDir getPowerShellConfig getReadmePath hasTrustRequiringProjectResources
-	loadProjectContextFiles loadSkills loadSkillsFromDir main migrateSessionEntries parseArgs prepareBranchEntries
-	readStoredCredential resizeImage resolveCliModel resolveModelScopeWithDiagnostics runPrintMode runRpcMode wrapRegisteredTool
-	wrapRegisteredTools
+	OAuthSelectorComponent ProjectTrustStore RpcClient SessionSelectorComponent SettingsSelectorComponent TreeSelectorComponent
+	collectEntriesForBranchSummary convertToPng createAgentSession createAgentSessionFromServices createAgentSessionRuntime
+	createAgentSessionServices createCodemodeExtension createExtensionRuntime createLocalPowerShellOperations createMcpExtension
+	createPowerShellTool createPowerShellToolDefinition createToolSearchExtension detectSupportedImageMimeTypeFromFile
+	discoverAndLoadExtensions formatSkillsForPrompt generateBranchSummary getDocsPath getExamplesPath getPackageDir
+	getPowerShellConfig getReadmePath hasTrustRequiringProjectResources loadProjectContextFiles loadSkills loadSkillsFromDir main
+	migrateSessionEntries parseArgs prepareBranchEntries readStoredCredential resizeImage resolveCliModel
+	resolveModelScopeWithDiagnostics runPrintMode runRpcMode wrapRegisteredTool wrapRegisteredTools
 `;
 
 const words = (text) => text.trim().split(/\s+/);

@@ -188,15 +188,17 @@ class ModuleGraph {
 		const state = states.get(module);
 		const namespace = module.exports;
 		const exporting = (getters) => addExports(namespace, getters, () => state.state === "done");
-		return state.run.call(
-			state.isModule ? undefined : module.exports,
+		const args = [
 			exporting,
 			(other) => addStar(namespace, other),
 			namespaces,
 			(specifier) => this.#dynamic(module, specifier),
 			this.#meta(module),
 			module.exports, module.require, module, module.filename, module.path,
-		);
+		];
+		// A plain call adds no frame of the engine to stacks.
+		const { run } = state;
+		return state.isModule ? run(...args) : run.apply(module.exports, args);
 	}
 
 	#meta(module) {

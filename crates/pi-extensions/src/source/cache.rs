@@ -3,7 +3,12 @@
 //! An entry is used only if its checksum is right: the engine does not check bytecode. An entry that
 //! cannot be read or written costs time and nothing else.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -11,7 +16,11 @@ use sha2::{Digest as _, Sha256};
 use super::map::PositionMap;
 
 /// Changes with the engine and with the form of compiled functions.
-const VERSION: &str = concat!("1/", env!("CARGO_PKG_VERSION"), "/rquickjs-0.14");
+const VERSION: &str = concat!("2/", env!("CARGO_PKG_VERSION"), "/rquickjs-0.14");
+
+/// Size of all entries together, above which old ones are removed.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A compiled file.
 #[derive(Debug, Clone)]
@@ -55,7 +64,8 @@ impl Cache {
 
     /// Returns the compiled file of a key.
     pub(crate) fn get(&self, key: &str) -> Option<Compiled> {
-        let bytes = std::fs::read(self.directory.as_ref()?.join(key)).ok()?;
+        let path = self.directory.as_ref()?.join(key);
+        let bytes = std::fs::read(&path).ok()?;
         let (sum, rest) = bytes.split_at_checked(32)?;
         if Sha256::digest(rest).as_slice() != sum {
             return None;
@@ -65,6 +75,7 @@ impl Cache {
         let (head, rest) = rest.split_at_checked(length)?;
         let head: Head = serde_json::from_slice(head).ok()?;
         let (map, bytecode) = rest.split_at_checked(head.map)?;
+        touch(&path);
         Some(Compiled {
             is_module: head.is_module,
             is_async: head.is_async,
@@ -94,13 +105,139 @@ impl Cache {
         bytes.append(&mut body);
         // The cache saves time; a failure to write it changes nothing else.
         let _ = write(directory, key, &bytes);
+        static COLLECTED: Once = Once::new();
+        COLLECTED.call_once(|| collect(directory, MOST_BYTES));
     }
 }
 
 /// Writes a file under another name first, so that no reader sees a part of it.
 fn write(directory: &Path, key: &str, bytes: &[u8]) -> std::io::Result<()> {
-    std::fs::create_dir_all(directory)?;
-    let temporary = directory.join(format!("{key}.{}", std::process::id()));
-    std::fs::write(&temporary, bytes)?;
-    std::fs::rename(&temporary, directory.join(key))
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    create_private(directory)?;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let temporary = directory.join(format!("{key}.{}-{count}", std::process::id()));
+    let written = write_private(&temporary, bytes)
+        .and_then(|()| std::fs::rename(&temporary, directory.join(key)));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn create_private(directory: &Path) -> std::io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(bytes)
+}
+
+/// Marks an entry as used, at most once a day.
+fn touch(path: &Path) {
+    let now = SystemTime::now();
+    let used = path.metadata().and_then(|metadata| metadata.modified());
+    let age = used.ok().and_then(|used| now.duration_since(used).ok());
+    if age.is_some_and(|age| age > DAY)
+        && let Ok(file) = OpenOptions::new().append(true).open(path)
+    {
+        let _ = file.set_modified(now);
+    }
+}
+
+/// Removes the entries that were not used for the longest time, until the rest is small enough.
+fn collect(directory: &Path, most: u64) {
+    let Ok(files) = std::fs::read_dir(directory) else { return };
+    let mut entries: Vec<(SystemTime, u64, PathBuf)> = files
+        .filter_map(|file| {
+            let file = file.ok()?;
+            let metadata = file.metadata().ok()?;
+            Some((metadata.modified().ok()?, metadata.len(), file.path()))
+        })
+        .collect();
+    let mut total: u64 = entries.iter().map(|(_, size, _)| size).sum();
+    entries.sort();
+    for (_, size, path) in entries {
+        if total <= most {
+            return;
+        }
+        if std::fs::remove_file(path).is_ok() {
+            total -= size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn compiled(bytes: &[u8]) -> Compiled {
+        Compiled {
+            is_module: true,
+            is_async: false,
+            imports: vec!["x".to_owned()],
+            map: PositionMap::default(),
+            bytecode: bytes.to_vec(),
+        }
+    }
+
+    #[test]
+    fn an_entry_is_read_back_and_damage_is_noticed() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let cache = Cache::new(Some(directory.path().join("code")));
+        let key = Cache::key(Path::new("/a.ts"), "text");
+        assert!(cache.get(&key).is_none());
+        cache.put(&key, &compiled(b"code"));
+        assert_eq!(cache.get(&key).unwrap().bytecode, b"code");
+        assert_eq!(cache.get(&key).unwrap().imports, ["x"]);
+        let path = directory.path().join("code").join(&key);
+        let whole = std::fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            std::fs::write(&path, damaged).unwrap();
+            assert!(cache.get(&key).is_none(), "byte {at}");
+            std::fs::write(&path, &whole[..at]).unwrap();
+            assert!(cache.get(&key).is_none(), "length {at}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_user_can_read_entries() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::TempDir::new().unwrap();
+        let cache = Cache::new(Some(directory.path().join("code")));
+        cache.put("key", &compiled(b"code"));
+        let mode = |path: PathBuf| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(directory.path().join("code")), 0o700);
+        assert_eq!(mode(directory.path().join("code/key")), 0o600);
+    }
+
+    #[test]
+    fn the_entries_that_were_used_last_stay() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let start = SystemTime::now() - DAY;
+        for (age, name) in ["new", "middle", "old"].iter().enumerate() {
+            let path = directory.path().join(name);
+            std::fs::write(&path, [0; 100]).unwrap();
+            let file = OpenOptions::new().append(true).open(path).unwrap();
+            file.set_modified(start - DAY * u32::try_from(age).unwrap()).unwrap();
+        }
+        collect(directory.path(), 200);
+        assert!(!directory.path().join("old").exists());
+        assert!(directory.path().join("middle").exists() && directory.path().join("new").exists());
+    }
 }

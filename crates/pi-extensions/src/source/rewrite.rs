@@ -290,7 +290,7 @@ impl<'s, 'a> Rewriter<'s, 'a> {
             }
         }
         let lines = LineStarts::new(self.text);
-        let first = i32::try_from(code.chars().count()).unwrap_or(i32::MAX);
+        let first = i32::try_from(code.len()).unwrap_or(i32::MAX);
         let mut shifts = vec![Shift { line: 0, column: 0, by: first }];
         let mut at = 0;
         for edit in &self.edits {
@@ -301,10 +301,9 @@ impl<'s, 'a> Rewriter<'s, 'a> {
             }
             code.push_str(&self.text[at..start]);
             code.push_str(&edit.text);
-            let removed = self.text[start..end].chars().count();
-            let by = edit.text.chars().count() as i64 - removed as i64;
+            let by = edit.text.len() as i64 - (end - start) as i64;
             if by != 0 && !self.text[start..end].contains('\n') {
-                let (line, column) = lines.position(self.text, end);
+                let (line, column) = lines.position(end);
                 shifts.push(Shift { line, column, by: i32::try_from(by).unwrap_or(0) });
             }
             at = end;
@@ -397,11 +396,11 @@ impl LineStarts {
         Self(std::iter::once(0).chain(after).collect())
     }
 
-    /// Returns line and column of a byte, counted from 0; columns in characters.
-    fn position(&self, text: &str, offset: usize) -> (u32, u32) {
+    /// Returns line and column of a byte, counted from 0; columns in bytes.
+    fn position(&self, offset: usize) -> (u32, u32) {
         let line = self.0.partition_point(|start| *start <= offset).saturating_sub(1);
         let start = self.0.get(line).copied().unwrap_or(0);
-        let column = text.get(start..offset).map_or(0, |before| before.chars().count());
+        let column = offset - start;
         (u32::try_from(line).unwrap_or(0), u32::try_from(column).unwrap_or(0))
     }
 }

@@ -47,14 +47,41 @@ pub(super) fn transpile(path: &Path, text: &str) -> Result<Plain, SyntaxProblem>
     let options =
         CodegenOptions { source_map_path: Some(path.to_path_buf()), ..CodegenOptions::default() };
     let printed = Codegen::new().with_options(options).build(&program);
+    let source: Vec<&str> = text.split('\n').collect();
+    let lines: Vec<&str> = printed.code.split('\n').collect();
     let mappings = printed.map.iter().flat_map(|map| map.get_tokens()).map(|token| Mapping {
         line: token.get_dst_line(),
-        column: token.get_dst_col(),
+        column: byte_column(&lines, token.get_dst_line(), token.get_dst_col()),
         source_line: token.get_src_line(),
-        source_column: token.get_src_col(),
+        source_column: construct_column(&source, token.get_src_line(), token.get_src_col()),
     });
     let map = PositionMap::new(mappings.collect());
     Ok(Plain { map, code: printed.code, is_module })
+}
+
+/// Returns the column of `new` for a class after it: the engine names the class, V8 the whole
+/// expression. Columns are in UTF-16.
+fn construct_column(lines: &[&str], line: u32, column: u32) -> u32 {
+    let text = lines.get(line as usize).copied().unwrap_or_default();
+    let before = text.get(..byte_column(lines, line, column) as usize).unwrap_or_default();
+    if before.ends_with("new ") { column.saturating_sub(4) } else { column }
+}
+
+/// Returns the column of a line in bytes for one in UTF-16.
+fn byte_column(lines: &[&str], line: u32, column: u32) -> u32 {
+    let line = lines.get(line as usize).copied().unwrap_or_default();
+    if line.is_ascii() {
+        return column;
+    }
+    let (mut units, mut bytes) = (0, 0);
+    for char in line.chars() {
+        if units >= column as usize {
+            break;
+        }
+        units += char.len_utf16();
+        bytes += char.len_utf8();
+    }
+    u32::try_from(bytes).unwrap_or(column)
 }
 
 /// Returns the language of a file, by its extension.

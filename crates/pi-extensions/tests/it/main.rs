@@ -4,8 +4,10 @@
 
 mod check;
 mod hostile;
+mod hostmods;
 mod kit;
 mod loading;
+mod positions;
 mod process;
 mod test_runner;
 mod trial;

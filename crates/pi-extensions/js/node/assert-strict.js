@@ -1,3 +1,0 @@
-// node:assert/strict.
-
-module.exports = require("node:assert").strict;

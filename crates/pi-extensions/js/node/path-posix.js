@@ -1,3 +1,0 @@
-// node:path/posix.
-
-module.exports = require("node:path").posix;

@@ -1,3 +1,0 @@
-// node:path/win32.
-
-module.exports = require("node:path").win32;
