@@ -14,6 +14,7 @@ mod change;
 mod checkpoint;
 mod conclude;
 mod directory;
+mod extension_action;
 mod judge;
 mod plan;
 mod redaction;
@@ -36,6 +37,7 @@ use pi_tools::supervisor::Supervisor;
 use pi_tools::{Host, Workspace};
 
 pub use approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
+pub use extension_action::ExtensionAction;
 pub use judge::{Call, Judgment, Outcome, ToolOrigin};
 pub use plan::{GuardPlan, ReviewerPlan};
 pub use reviewer::Reviewer;

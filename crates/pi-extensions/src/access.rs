@@ -1,42 +1,187 @@
 //! Capabilities: what the JavaScript of one thread may reach outside the engine.
 //!
-//! Every native function that touches files, processes, the network, the environment or the session
-//! asks here first. Capabilities belong to a thread, because code in one realm shares all its
-//! objects: an extension with fewer rights runs on a thread of its own.
+//! Every native function that touches files, processes, the network or the environment asks here
+//! first, sync and async forms by the same function. Capabilities belong to a thread, because code
+//! in one realm shares all its objects: an extension with fewer rights runs on a thread of its own.
+//!
+//! The answer is a [`Permission`]: the value to work with, such as the real path of a file, and an
+//! approval that may have to be waited for. A function that cannot wait blocks the thread of the
+//! JavaScript, never the screen.
 
-use std::path::Path;
+mod guarded;
+mod limited;
+mod path;
+mod permission;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_coding_agent::guard::Guard;
+use pi_guard::confine::Confined;
 
 use crate::error::NativeError;
+use guarded::Guarded;
+pub use limited::{Grant, InvalidRights, Rights};
+pub(crate) use path::Links;
+pub(crate) use permission::{PendingApproval, Permission};
 
 /// The rights of the JavaScript of one thread.
 #[derive(Debug, Clone, Default)]
-pub struct Access {
-    _private: (),
+pub struct Access(Kind);
+
+#[derive(Debug, Clone, Default)]
+enum Kind {
+    /// As a program of the user.
+    #[default]
+    Trusted,
+    /// As the settings of the user allow.
+    Limited(Arc<Rights>),
+    /// As the guard of the session allows its tools.
+    Guarded(Guarded),
+}
+
+/// The kind of an access to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileAccess {
+    /// Reading a file, listing a directory, looking at its properties.
+    Read,
+    /// Creating, changing or removing a file or directory.
+    Write,
+}
+
+/// A program that JavaScript wants to start.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// Search path of this program, which JavaScript cannot change.
+    pub(crate) search: Option<String>,
+    /// The sandbox in which the program starts, once access was granted.
+    pub(crate) confined: Option<Arc<Confined>>,
 }
 
 impl Access {
-    /// Checks reading a file or listing a directory.
-    pub(crate) fn read(&self, _path: &Path) -> Result<(), NativeError> {
-        Ok(())
+    /// Returns the rights of a program of the user, which pi's extensions have by default.
+    pub fn trusted() -> Self {
+        Self(Kind::Trusted)
     }
 
-    /// Checks creating, changing or removing a file or directory.
-    pub(crate) fn write(&self, _path: &Path) -> Result<(), NativeError> {
-        Ok(())
+    /// Returns rights that settings limit.
+    pub fn limited(rights: Rights) -> Self {
+        Self(Kind::Limited(Arc::new(rights)))
     }
 
-    /// Checks a connection to a host.
-    pub(crate) fn connect(&self, _host: &str, _port: u16) -> Result<(), NativeError> {
-        Ok(())
+    /// Returns the rights that a guard gives to the tools of a session. Called within the runtime
+    /// of the session, on which approvals are asked for.
+    pub fn guarded(guard: Arc<Guard>) -> Self {
+        Self(Kind::Guarded(Guarded::new(guard)))
+    }
+
+    /// Returns true if every access is allowed.
+    pub(crate) fn is_trusted(&self) -> bool {
+        matches!(self.0, Kind::Trusted)
+    }
+
+    /// Sets the guard of the session that began, if a guard decides.
+    pub(crate) fn set_guard(&self, guard: &Arc<Guard>) {
+        if let Kind::Guarded(guarded) = &self.0 {
+            guarded.set(guard);
+        }
+    }
+
+    /// Checks an access to a file by its absolute path. The permission has the path to use, without
+    /// symbolic links if the access is restricted.
+    pub(crate) fn file(
+        &self,
+        path: &Path,
+        access: FileAccess,
+        links: Links,
+    ) -> Result<Permission<PathBuf>, NativeError> {
+        if self.is_trusted() {
+            return Ok(Permission::granted(path.to_owned()));
+        }
+        let real = path::real(path, links);
+        if path::is_of_a_process(&real) {
+            return Err(refused(&format!("{} belongs to a process", path.display())));
+        }
+        match &self.0 {
+            Kind::Trusted => Ok(Permission::granted(real)),
+            Kind::Limited(rights) => rights.file(real, access).map(Permission::granted),
+            Kind::Guarded(guarded) => guarded.file(real, access),
+        }
+    }
+
+    /// Checks reading a file or listing a directory, of modules: what is imported is part of the
+    /// extension that the user installed, so no approval is asked for.
+    pub(crate) fn module(&self, path: &Path) -> Result<(), NativeError> {
+        match &self.0 {
+            Kind::Trusted | Kind::Guarded(_) => Ok(()),
+            Kind::Limited(rights) => rights.module(&path::real(path, Links::Follow)),
+        }
+    }
+
+    /// Checks reading a file, for callers that cannot wait: an approval that is needed is a refusal.
+    pub(crate) fn read(&self, path: &Path) -> Result<(), NativeError> {
+        self.file(path, FileAccess::Read, Links::Follow)?.at_once().map(drop)
+    }
+
+    /// Checks writing a file, like [`Self::read`].
+    pub(crate) fn write(&self, path: &Path) -> Result<(), NativeError> {
+        self.file(path, FileAccess::Write, Links::Follow)?.at_once().map(drop)
+    }
+
+    /// Checks starting a program. The permission has the program to start, which may be one that
+    /// confines it.
+    pub(crate) fn run(&self, launch: Launch) -> Result<Permission<Launch>, NativeError> {
+        match &self.0 {
+            Kind::Trusted => Ok(Permission::granted(launch)),
+            Kind::Limited(rights) => rights.run(launch).map(Permission::granted),
+            Kind::Guarded(guarded) => guarded.run(launch),
+        }
+    }
+
+    /// Checks an effect on processes that JavaScript did not start, this one included.
+    pub(crate) fn processes(&self) -> Result<(), NativeError> {
+        match &self.0 {
+            Kind::Trusted => Ok(()),
+            Kind::Limited(_) | Kind::Guarded(_) => Err(refused("an effect on other processes")),
+        }
+    }
+
+    /// Checks a connection to a host. Waits for an approval.
+    pub(crate) fn connect(&self, host: &str, port: u16) -> Result<(), NativeError> {
+        match &self.0 {
+            Kind::Trusted => Ok(()),
+            Kind::Limited(rights) => rights.connect(host, port),
+            Kind::Guarded(guarded) => guarded.connect(host)?.wait(),
+        }
     }
 
     /// Checks listening on a port.
-    pub(crate) fn listen(&self, _host: &str, _port: u16) -> Result<(), NativeError> {
-        Ok(())
+    pub(crate) fn listen(&self, host: &str, port: u16) -> Result<(), NativeError> {
+        match &self.0 {
+            Kind::Trusted => Ok(()),
+            Kind::Limited(rights) => rights.connect(host, port),
+            Kind::Guarded(guarded) => guarded.connect(host)?.wait(),
+        }
     }
 
-    /// Checks reading or changing a variable of the environment.
-    pub(crate) fn variable(&self, _name: &str) -> Result<(), NativeError> {
-        Ok(())
+    /// Returns the variables of the environment that JavaScript may see.
+    pub(crate) fn visible(&self, variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
+        match &self.0 {
+            Kind::Trusted => variables,
+            Kind::Limited(rights) => rights.visible(variables),
+            Kind::Guarded(_) => guarded::without_secrets(variables),
+        }
     }
+}
+
+/// The error of an access that is not allowed, in the shape of one of the operating system.
+fn refused(what: &str) -> NativeError {
+    NativeError::new(format!("{what}: this extension is not allowed to do that"))
+        .with("code", "ERR_ACCESS_DENIED")
 }

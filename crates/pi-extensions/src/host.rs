@@ -19,6 +19,8 @@ use crate::engine::Clock;
 use crate::error::{NativeError, ScriptError};
 use crate::extension::Listeners;
 use crate::host_process::ProcessState;
+use crate::native::child::Children;
+use crate::native::fs::{Descriptors, Watch};
 use crate::report::Report;
 use crate::source::cache::Cache;
 use crate::source::map::PositionMap;
@@ -42,6 +44,12 @@ pub(crate) struct State {
     pub(crate) access: Access,
     pub(crate) process: ProcessState,
     clock: Rc<Clock>,
+    /// Open files.
+    pub(crate) descriptors: Descriptors,
+    /// Watches of files.
+    pub(crate) watches: RefCell<BTreeMap<u64, Watch>>,
+    /// Programs that JavaScript started.
+    pub(crate) children: Children,
     pub(crate) cache: Cache,
     /// Position maps of the compiled files, by name.
     pub(crate) maps: RefCell<BTreeMap<String, PositionMap>>,
@@ -113,6 +121,9 @@ impl Host {
             access,
             process,
             clock,
+            descriptors: Descriptors::default(),
+            watches: RefCell::default(),
+            children: Children::default(),
             cache,
             maps: RefCell::default(),
             shown: Shown::default(),
@@ -444,6 +455,8 @@ impl Host {
 
     /// Drops every value of the engine. Called before the engine ends.
     pub(crate) fn clear(&self) {
+        self.children.end();
+        self.watches.borrow_mut().clear();
         self.entry.borrow_mut().take();
         self.waiting.borrow_mut().clear();
         self.extensions.borrow_mut().clear();

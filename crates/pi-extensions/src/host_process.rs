@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::access::Access;
+
 /// A stream to which JavaScript writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputStream {
@@ -25,6 +27,18 @@ pub type OutputWriter = Arc<dyn Fn(OutputStream, &[u8]) + Send + Sync>;
 /// Returns columns and rows of the terminal.
 pub type TerminalSize = Arc<dyn Fn() -> (u16, u16) + Send + Sync>;
 
+/// Where the standard streams of a program lead that inherits those of this program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InheritedStreams {
+    /// Output goes to standard error; there is no input.
+    #[default]
+    Stderr,
+    /// The terminal, while no screen is drawn.
+    Terminal,
+    /// Nowhere, because a screen is drawn.
+    Nothing,
+}
+
 /// Properties of the process that JavaScript sees.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -39,6 +53,8 @@ pub struct ProcessOptions {
     pub arguments: Vec<String>,
     /// Receives what JavaScript writes.
     pub output: OutputWriter,
+    /// Returns where inherited streams lead at the moment.
+    pub inherited: Arc<dyn Fn() -> InheritedStreams + Send + Sync>,
     /// Size of the terminal if the standard streams are one.
     pub terminal: Option<TerminalSize>,
 }
@@ -57,6 +73,7 @@ impl ProcessOptions {
                 // An error here has no reader.
                 let _ = std::io::stderr().write_all(bytes);
             }),
+            inherited: Arc::new(InheritedStreams::default),
             terminal: None,
         }
     }
@@ -76,8 +93,8 @@ pub(crate) struct ProcessState {
 }
 
 impl ProcessState {
-    pub(crate) fn new(options: ProcessOptions) -> Self {
-        let variables = RefCell::new(options.variables.clone());
+    pub(crate) fn new(options: ProcessOptions, access: &Access) -> Self {
+        let variables = RefCell::new(access.visible(options.variables.clone()));
         let cwd = RefCell::new(options.cwd.clone());
         Self { options, variables, cwd }
     }

@@ -41,9 +41,11 @@ pub mod testing;
 mod thread;
 mod value;
 
-pub use access::Access;
+pub use access::{Access, Grant, InvalidRights, Rights};
 pub use extension::JsExtension;
-pub use host_process::{OutputStream, OutputWriter, ProcessOptions, TerminalSize};
+pub use host_process::{
+    InheritedStreams, OutputStream, OutputWriter, ProcessOptions, TerminalSize,
+};
 pub use hosting::{ExtensionHost, HostOptions};
 pub use limits::Limits;
 pub use report::Report;

@@ -98,6 +98,11 @@ fn modules() -> impl Iterator<Item = &'static HostModule> {
     TABLES.iter().copied().flatten()
 }
 
+/// Returns the names of Node's modules.
+pub(crate) fn node_names() -> Vec<&'static str> {
+    modules().map(|module| module.name).filter(|name| name.starts_with("node:")).collect()
+}
+
 /// Returns the name under which a specifier of an extension is a module of this program.
 pub(crate) fn canonical_name(specifier: &str) -> Option<&'static str> {
     if specifier.starts_with("pi:") {
@@ -271,7 +276,7 @@ fn compile_anew(ctx: &Ctx<'_>, name: &str, text: &str) -> rquickjs::Result<Compi
 
 /// Reads a source file.
 pub(crate) fn read_text(host: &Host, path: &Path) -> Result<String, NativeError> {
-    host.access.read(path)?;
+    host.access.module(path)?;
     let bytes = std::fs::read(path)
         .map_err(|error| NativeError::new(format!("cannot read {}: {error}", path.display())))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

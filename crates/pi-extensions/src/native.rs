@@ -5,20 +5,26 @@
 
 mod ai;
 mod buffer;
+pub(crate) mod child;
 mod colors;
 mod console;
 mod crypto;
 mod editor;
+pub(crate) mod errno;
 mod events;
+pub(crate) mod fs;
 mod http;
 mod keys;
 mod locale;
 mod markdown;
 mod modules;
 mod net;
+mod os;
+mod os_network;
+mod process;
 mod session;
 mod text;
-mod timers;
+pub(crate) mod timers;
 mod tools;
 mod ui;
 mod url;
@@ -40,10 +46,12 @@ type Install = for<'js> fn(&Ctx<'js>, &Host) -> rquickjs::Result<Object<'js>>;
 /// The areas.
 const AREAS: &[(&str, Install)] = &[
     ("buffer", buffer::install),
+    ("child", child::install),
     ("colors", colors::install),
     ("ai", ai::install),
     ("console", console::install),
     ("editor", editor::install),
+    ("fs", fs::install),
     ("keys", keys::install),
     ("crypto", crypto::install),
     ("net", net::install),
@@ -53,6 +61,8 @@ const AREAS: &[(&str, Install)] = &[
     ("markdown", markdown::install),
     ("locale", locale::install),
     ("modules", modules::install),
+    ("os", os::install),
+    ("process", process::install),
     ("testing", crate::testing::install),
     ("text", text::install),
     ("timers", timers::install),

@@ -144,7 +144,7 @@ impl Search<'_> {
 
     /// Returns the file that a path means: itself, with an extension, or the index of a directory.
     fn at(&self, path: &Path) -> Option<PathBuf> {
-        self.access.read(path).ok()?;
+        self.access.module(path).ok()?;
         path::with_extension(path).or_else(|| self.directory(path))
     }
 

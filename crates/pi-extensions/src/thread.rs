@@ -165,7 +165,7 @@ fn run(
         Ok(engine) => engine,
         Err(error) => return failed(error.to_string()),
     };
-    let process = ProcessState::new(process);
+    let process = ProcessState::new(process, &access);
     let outside = Outside { is_test, access, process, clock: engine.clock() };
     let host = Host::new(weak, main.clone(), outside, Cache::new(cache), Arc::clone(&reporter));
     let local = tokio::task::LocalSet::new();

@@ -3,7 +3,7 @@
 const loader = require("pi:loader");
 const { missing } = require("pi:missing");
 
-/** Global names with the module and the export that they come from. */
+/** Global names with the module and the export that they come from; without one, the module itself. */
 const LAZY = {
 	setTimeout: ["pi:timers", "setTimeout"],
 	clearTimeout: ["pi:timers", "clearTimeout"],
@@ -11,6 +11,8 @@ const LAZY = {
 	clearInterval: ["pi:timers", "clearInterval"],
 	setImmediate: ["pi:timers", "setImmediate"],
 	clearImmediate: ["pi:timers", "clearImmediate"],
+	console: ["node:console", undefined],
+	process: ["node:process", undefined],
 	Buffer: ["node:buffer", "Buffer"],
 	Event: ["pi:event", "Event"],
 	CustomEvent: ["pi:event", "CustomEvent"],
@@ -64,7 +66,8 @@ function defineLazy(name, [module, key]) {
 		configurable: true,
 		enumerable: false,
 		get() {
-			const value = loader.requireHost(module)[key];
+			const exported = loader.requireHost(module);
+			const value = key === undefined ? exported : exported[key];
 			define(name, value);
 			return value;
 		},

@@ -98,3 +98,14 @@ pub(crate) fn copy_bytes(
     let bytes = unsafe { buffer.as_bytes() }?;
     bytes.get(offset..offset.checked_add(length)?).map(<[u8]>::to_vec)
 }
+
+/// Returns the bytes that the values of the runtime use. Walks over all of them.
+pub(crate) fn memory_used(ctx: &Ctx<'_>) -> i64 {
+    let mut usage = std::mem::MaybeUninit::<qjs::JSMemoryUsage>::zeroed();
+    // SAFETY: the context is locked by the caller, and its runtime lives as long.
+    let runtime = unsafe { qjs::JS_GetRuntime(ctx.as_raw().as_ptr()) };
+    // SAFETY: the engine fills the whole structure, which was allocated for it.
+    unsafe { qjs::JS_ComputeMemoryUsage(runtime, usage.as_mut_ptr()) };
+    // SAFETY: the structure consists of numbers, for which zero is valid.
+    unsafe { usage.assume_init() }.malloc_size
+}

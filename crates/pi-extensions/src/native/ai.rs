@@ -55,10 +55,7 @@ fn install_catalog<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rq
     let process = host.clone();
     object.set(
         "variable",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String| {
-            process.access.variable(&name).map_err(|error| error.throw(&ctx))?;
-            rquickjs::Result::Ok(process.process.variable(&name))
-        })?,
+        Function::new(ctx.clone(), move |name: String| process.process.variable(&name))?,
     )
 }
 

@@ -1,18 +1,39 @@
 //! Output of `console` and of the standard streams.
 
-use std::io::Write as _;
-
 use rquickjs::{Ctx, Function, Object};
 
 use crate::host::Host;
+use crate::host_process::OutputStream;
+use crate::value::Bytes;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
+pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    // Standard output belongs to the program's own protocol.
+    let functions = [
+        ("write", OutputStream::Console),
+        ("writeStdout", OutputStream::Stdout),
+        ("writeStderr", OutputStream::Stderr),
+    ];
+    for (name, stream) in functions {
+        let state = host.clone();
+        object.set(
+            name,
+            Function::new(ctx.clone(), move |ctx: Ctx<'js>, value: rquickjs::Value<'js>| {
+                let bytes = match value.as_string() {
+                    Some(text) => text.to_string().map(String::into_bytes),
+                    None => rquickjs::FromJs::from_js(&ctx, value).map(|bytes: Bytes| bytes.0),
+                };
+                // A slow reader of the output must not look like a slow extension.
+                bytes.map(|bytes| state.block(|| (state.process.options.output)(stream, &bytes)))
+            })?,
+        )?;
+    }
+    let state = host.clone();
+    // `[columns, rows]`, or nothing if the standard streams are no terminal.
     object.set(
-        "write",
-        Function::new(ctx.clone(), |text: String| {
-            let _ = std::io::stderr().write_all(text.as_bytes());
+        "terminalSize",
+        Function::new(ctx.clone(), move || {
+            let size = state.process.options.terminal.as_ref().map(|size| size());
+            size.map(|(columns, rows)| vec![columns, rows])
         })?,
     )?;
     Ok(object)

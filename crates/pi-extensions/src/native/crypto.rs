@@ -65,7 +65,7 @@ fn unknown_digest(name: &str) -> NativeError {
 fn plain_name(name: &str) -> String {
     let lower = name.to_ascii_lowercase();
     let lower = lower.strip_prefix("rsa-").unwrap_or(&lower);
-    lower.replace('-', "").replace('/', "")
+    lower.replace(['-', '/'], "")
 }
 
 /// A hash or an HMAC in progress.

@@ -52,6 +52,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             text.lines().nth(line.checked_sub(1)?).map(str::to_owned)
         })?,
     )?;
+    object.set("builtins", Function::new(ctx.clone(), modules::node_names)?)?;
     let maps = host.clone();
     object.set(
         "originalPosition",

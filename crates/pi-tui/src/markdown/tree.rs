@@ -330,8 +330,8 @@ impl Builder<'_> {
 
     fn formula(&mut self, found: &math::Found<'_>) {
         let last = self.last();
-        let stands_alone = matches!(last.kind, Kind::Paragraph)
-            && last.tokens.last().is_none_or(|token| ends_line(token));
+        let stands_alone =
+            matches!(last.kind, Kind::Paragraph) && last.tokens.last().is_none_or(ends_line);
         let text = latex(found.content, found.is_display && stands_alone);
         let text = text.unwrap_or_else(|| found.source.to_owned());
         self.push(json!({ "type": "math", "raw": found.source, "text": text }));

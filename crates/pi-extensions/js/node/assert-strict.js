@@ -1,0 +1,3 @@
+// node:assert/strict.
+
+module.exports = require("node:assert").strict;

@@ -1,0 +1,3 @@
+// node:path/posix.
+
+module.exports = require("node:path").posix;

@@ -1,0 +1,3 @@
+// node:path/win32.
+
+module.exports = require("node:path").win32;

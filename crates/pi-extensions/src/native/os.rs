@@ -1,0 +1,108 @@
+//! The operating system: `node:os`, and what `process` says of it.
+
+use std::collections::BTreeMap;
+
+use rquickjs::{Ctx, Function, Object};
+use rustix::process::{getgid, getuid};
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::native::errno;
+use crate::value::Json;
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    object.set("facts", Function::new(ctx.clone(), || Json(facts()))?)?;
+    object.set("load", Function::new(ctx.clone(), || Json(load()))?)?;
+    object.set("processors", Function::new(ctx.clone(), || Json(processors()))?)?;
+    object.set("user", Function::new(ctx.clone(), || Json(user()))?)?;
+    object.set(
+        "errors",
+        Function::new(ctx.clone(), || {
+            let all: BTreeMap<&str, i32> = errno::all().collect();
+            Json(json!(all))
+        })?,
+    )?;
+    object
+        .set("interfaces", Function::new(ctx.clone(), || Json(super::os_network::interfaces()))?)?;
+    Ok(object)
+}
+
+/// Facts that do not change.
+fn facts() -> Value {
+    let name = rustix::system::uname();
+    let text = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    json!({
+        "hostname": text(name.nodename()),
+        "release": text(name.release()),
+        "version": text(name.version()),
+        "machine": text(name.machine()),
+        "type": text(name.sysname()),
+        "platform": if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS },
+        "arch": match std::env::consts::ARCH {
+            "x86_64" => "x64",
+            "x86" => "ia32",
+            "aarch64" => "arm64",
+            other => other,
+        },
+        "isLittleEndian": cfg!(target_endian = "little"),
+    })
+}
+
+/// Memory in bytes, time since the start of the machine in seconds, and load.
+fn load() -> Value {
+    #[cfg(target_os = "linux")]
+    {
+        let found = rustix::system::sysinfo();
+        let unit = u64::from(found.mem_unit);
+        // The kernel counts caches as used; `MemAvailable` is what Node reports as free.
+        let available = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+            let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+            line.trim().trim_end_matches(" kB").parse::<u64>().ok()
+        });
+        let free = available.map_or(found.freeram as u64 * unit, |kilobytes| kilobytes * 1024);
+        let loads = found.loads.map(|load| load as f64 / 65536.0);
+        json!({
+            "total": found.totalram as u64 * unit,
+            "free": free,
+            "uptime": found.uptime,
+            "average": loads,
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    json!({})
+}
+
+/// The processors: model and speed in MHz.
+fn processors() -> Value {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |line: &str| line.split_once(':').map(|(_, value)| value.trim().to_owned());
+    let of = |name: &str| -> Vec<String> {
+        text.lines().filter(|line| line.starts_with(name)).filter_map(value).collect()
+    };
+    let models = of("model name");
+    let speeds: Vec<f64> = of("cpu MHz").iter().filter_map(|speed| speed.parse().ok()).collect();
+    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let count = models.len().max(count);
+    let one = |at: usize| {
+        let model = models.get(at).cloned().unwrap_or_else(|| "unknown".to_owned());
+        json!({ "model": model, "speed": speeds.get(at).copied().unwrap_or(0.0).floor() })
+    };
+    Value::Array((0..count).map(one).collect())
+}
+
+/// The user of this process, from the list of users.
+fn user() -> Value {
+    let (uid, gid) = (getuid().as_raw(), getgid().as_raw());
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let own = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let own = own.into_iter().find(|fields| fields.get(2) == Some(&uid.to_string().as_str()));
+    let field = |at: usize| own.as_ref().and_then(|fields| fields.get(at).copied());
+    json!({
+        "uid": uid,
+        "gid": gid,
+        "username": field(0),
+        "homedir": field(5),
+        "shell": field(6),
+    })
+}
