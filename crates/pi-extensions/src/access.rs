@@ -75,6 +75,11 @@ impl Access {
         Self(Kind::Limited(Arc::new(rights)))
     }
 
+    /// Returns no rights at all.
+    pub fn denied() -> Self {
+        Self::limited(Rights::none())
+    }
+
     /// Returns the rights that a guard gives to the tools of a session. Called within the runtime
     /// of the session, on which approvals are asked for.
     pub fn guarded(guard: Arc<Guard>) -> Self {

@@ -202,6 +202,11 @@ impl Host {
 
     /// Sets the surroundings of the calls of an extension.
     pub(crate) fn set_context(&self, id: ExtensionId, context: ExtensionContext) {
+        if !self.access.is_trusted()
+            && let Some(guard) = context.session().and_then(|session| session.guard().cloned())
+        {
+            self.access.set_guard(&guard);
+        }
         if let Some(loaded) = self.extensions.borrow_mut().get_mut(&id) {
             loaded.context = Some(context);
         }

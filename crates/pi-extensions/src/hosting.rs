@@ -1,5 +1,6 @@
 //! The host of a program: a thread, and the extensions on it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,18 +40,42 @@ impl std::fmt::Debug for HostOptions {
 #[derive(Debug, Clone)]
 pub struct ExtensionHost(Arc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     options: HostOptions,
-    thread: Mutex<Option<JsThread>>,
+    access: AccessRule,
+    /// Threads by the package for which they are; the one that extensions share has no name.
+    threads: Mutex<BTreeMap<String, JsThread>>,
     next: AtomicU32,
 }
 
+/// The rights of an extension, and with whom it shares its runtime.
+#[derive(Debug, Clone)]
+pub enum ExtensionAccess {
+    /// The runtime of all extensions that are not limited.
+    Shared(Access),
+    /// A runtime for its package alone.
+    Own(Access),
+}
+
+/// Decides about the rights of extension files. Called when the runtime of a file starts.
+pub type AccessRule = Arc<dyn Fn(&SourceInfo) -> ExtensionAccess + Send + Sync>;
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
 impl ExtensionHost {
-    /// Creates a host. Nothing runs yet.
+    /// Creates a host of trusted extensions. Nothing runs yet.
     pub fn new(options: HostOptions) -> Self {
-        let (thread, next) = (Mutex::default(), AtomicU32::new(1));
-        Self(Arc::new(Shared { options, thread, next }))
+        Self::with_access(options, Arc::new(|_| ExtensionAccess::Shared(Access::trusted())))
+    }
+
+    /// Creates a host of extensions whose rights a rule decides.
+    pub fn with_access(options: HostOptions, access: AccessRule) -> Self {
+        let (threads, next) = (Mutex::default(), AtomicU32::new(1));
+        Self(Arc::new(Shared { options, access, threads, next }))
     }
 
     /// Returns the extension of a file, a new one for each session. The file is read when the
@@ -63,14 +88,18 @@ impl ExtensionHost {
         Arc::new(JsExtension::new(self.clone(), id, source))
     }
 
-    /// Returns the thread; the first call starts it. Called within the tokio runtime of the session.
-    pub(crate) fn thread(&self) -> std::io::Result<JsThread> {
-        let mut slot = self.0.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = &*slot {
+    /// Returns the thread of an extension file; the first call starts it. Called within the tokio
+    /// runtime of the session.
+    pub(crate) fn thread(&self, source: &SourceInfo) -> std::io::Result<JsThread> {
+        let mut threads = self.0.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, access) = match (self.0.access)(source) {
+            ExtensionAccess::Shared(access) => (String::new(), access),
+            ExtensionAccess::Own(access) => (source.source.clone(), access),
+        };
+        if let Some(thread) = threads.get(&name) {
             return Ok(thread.clone());
         }
         let HostOptions { limits, process, cache, reporter } = self.0.options.clone();
-        let access = Access::default();
         let thread = JsThread::start(ThreadOptions {
             limits,
             access,
@@ -79,7 +108,7 @@ impl ExtensionHost {
             is_test: false,
             reporter,
         })?;
-        *slot = Some(thread.clone());
+        threads.insert(name, thread.clone());
         Ok(thread)
     }
 }

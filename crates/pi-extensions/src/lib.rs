@@ -46,7 +46,7 @@ pub use extension::JsExtension;
 pub use host_process::{
     InheritedStreams, OutputStream, OutputWriter, ProcessOptions, TerminalSize,
 };
-pub use hosting::{ExtensionHost, HostOptions};
+pub use hosting::{AccessRule, ExtensionAccess, ExtensionHost, HostOptions};
 pub use limits::Limits;
 pub use report::Report;
 pub use thread::{JsThread, ThreadOptions};

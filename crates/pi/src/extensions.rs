@@ -4,25 +4,52 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use pi_coding_agent::{Environment, OpenExtension};
-use pi_extensions::{ExtensionHost, HostOptions, Limits, ProcessOptions, Report};
+use pi_coding_agent::config::settings::Profile;
+use pi_coding_agent::guard::GuardPlan;
+use pi_coding_agent::{AgentOptions, OpenExtension, load_guard, load_settings};
+use pi_extensions::{
+    Access, AccessRule, ExtensionAccess, ExtensionHost, HostOptions, Limits, ProcessOptions, Report,
+};
 
 use crate::exit::note;
 
 /// Returns the function that opens extension files. The host costs nothing until it is called.
-pub(crate) fn opener(environment: &Environment) -> OpenExtension {
+pub(crate) fn opener(options: &AgentOptions) -> OpenExtension {
+    let environment = &options.environment;
     let (cwd, directory) = (environment.cwd.clone(), environment.agent_directory.clone());
-    let host = OnceLock::new();
+    let (host, access) = (OnceLock::new(), access_rule(options.clone()));
     Arc::new(move |source| {
         let host = host.get_or_init(|| {
-            ExtensionHost::new(HostOptions {
+            let options = HostOptions {
                 limits: Limits::default(),
                 process: process(&cwd),
                 cache: Some(directory.join("cache/extensions")),
                 reporter: Arc::new(report),
-            })
+            };
+            ExtensionHost::with_access(options, Arc::clone(&access))
         });
         host.open(source)
+    })
+}
+
+/// Returns the rule for the rights of extensions: trusted code, as in pi, unless a profile
+/// restricts the tools. Until the session has a guard of its own, no one can approve anything.
+fn access_rule(options: AgentOptions) -> AccessRule {
+    let access = OnceLock::new();
+    Arc::new(move |_| {
+        let access = access.get_or_init(|| {
+            let (settings, _) = load_settings(&options, None, &mut Vec::new());
+            let plan = GuardPlan::new(settings.settings(), &options.environment);
+            if plan.profile == Profile::Explore {
+                return Access::trusted();
+            }
+            match load_guard(&options) {
+                Ok(guard) => Access::guarded(Arc::new(guard)),
+                // The session does not start for the same reason, and says so.
+                Err(_) => Access::denied(),
+            }
+        });
+        ExtensionAccess::Shared(access.clone())
     })
 }
 

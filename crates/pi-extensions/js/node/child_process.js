@@ -1,7 +1,7 @@
 // node:child_process: programs with pipes and signals.
 
 const native = require("native:child");
-const signals = require("pi:signals");
+const signals = require("pi:signal-names");
 const { ChildProcess, spawnChild } = require("pi:child");
 const { toSpawn, describeFailure } = require("pi:spawn-options");
 const { missing } = require("pi:missing");

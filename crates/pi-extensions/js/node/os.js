@@ -2,7 +2,7 @@
 
 const native = require("native:os");
 const process = require("node:process");
-const signals = require("pi:signals");
+const signals = require("pi:signal-names");
 
 let known;
 /** Returns the facts that do not change. */

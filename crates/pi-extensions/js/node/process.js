@@ -4,9 +4,9 @@
 
 const native = require("native:process");
 const { EventEmitter } = require("node:events");
-const signals = require("pi:signals");
+const signals = require("pi:signal-names");
 const { missing } = require("pi:missing");
-const { codeError, invalidArgType, validateFunction } = require("pi:node-errors");
+const { codeError, invalidArgType } = require("pi:node-errors");
 
 let known;
 function facts() {
@@ -153,10 +153,7 @@ Object.assign(process, {
 	},
 	resourceUsage: () => ({ userCPUTime: Math.floor(native.processorTime()), systemCPUTime: 0, maxRSS: Math.floor(native.memory().resident / 1024) }),
 
-	nextTick(callback, ...args) {
-		validateFunction(callback, "callback");
-		queueMicrotask(() => callback(...args));
-	},
+	nextTick: require("pi:timers").nextTick,
 	emitWarning(warning, type, code) {
 		const options = type !== null && typeof type === "object" ? type : { type, code };
 		const error = warning instanceof Error ? warning : new Error(String(warning));

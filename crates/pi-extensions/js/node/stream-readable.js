@@ -26,7 +26,7 @@ class Readable extends Stream {
 		if (typeof options?.construct === "function") this._construct = options.construct;
 		if (options?.encoding) this.setEncoding(options.encoding);
 		if (options?.signal) require("pi:stream-tools").addAbortSignal(options.signal, this);
-		if (!this._hasWriting) base.construct(this, () => this[READ].flowing !== null && flow(this));
+		if (!this._hasWriting) base.construct(this, () => begin(this));
 	}
 
 	_read() { throw codeError(Error, "ERR_METHOD_NOT_IMPLEMENTED", "The _read() method is not implemented"); }
@@ -231,6 +231,13 @@ function nextPower(count) {
 
 function firstLength(state) {
 	return state.chunks[0].length;
+}
+
+/** Reads what was asked for while the stream was being made. */
+function begin(stream) {
+	const state = stream[READ];
+	if (state.flowing) flow(stream);
+	else if (state.hasReadableListener) stream.read(0);
 }
 
 /** Asks the source for more, if it is not busy. */

@@ -101,6 +101,19 @@ impl Rights {
         })
     }
 
+    /// Returns no rights at all.
+    pub(super) fn none() -> Self {
+        let none = Grant::All(false);
+        Self {
+            read: Files::All(false),
+            write: Files::All(false),
+            run: none.clone(),
+            net: none.clone(),
+            env: none,
+            package: PathBuf::from("/dev/null"),
+        }
+    }
+
     /// Checks a real path.
     pub(super) fn file(&self, real: PathBuf, access: FileAccess) -> Result<PathBuf, NativeError> {
         let allowed = match access {

@@ -53,25 +53,22 @@ pub(crate) async fn compare_in(directory: &str, file: &str, tool: &str, differen
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs node:fs"]
 async fn node_fs() {
     compare("node-fs.ts", "node_fs", &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs node:child_process"]
 async fn node_child() {
     compare("node-child.ts", "node_child", &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs modules of Node"]
+#[ignore = "needs AsyncLocalStorage across promises"]
 async fn node_misc() {
     compare("node-misc.ts", "node_misc", &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs fetch and its classes"]
 async fn web() {
     compare("web.ts", "web", &[]).await;
 }

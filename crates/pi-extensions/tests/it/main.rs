@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, dead_code, missing_docs)] // A panic is how a test fails.
 
+mod access;
 mod check;
 mod hostile;
 mod hostmods;

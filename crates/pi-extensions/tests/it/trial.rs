@@ -5,11 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use pi_agent::{Invocation, ToolOutput, Updates};
 use pi_ai::faux::Faux;
+use pi_coding_agent::resources::SourceInfo;
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, CustomModel, Diagnostic, Environment, SessionSelector,
     create_agent_session,
 };
-use pi_extensions::{ExtensionHost, HostOptions, Limits, ProcessOptions, Report};
+use pi_extensions::{
+    Access, ExtensionAccess, ExtensionHost, HostOptions, Limits, ProcessOptions, Report,
+};
 use pi_protocol::CancelToken;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -30,6 +33,7 @@ pub(crate) struct Setup {
     extensions: Vec<PathBuf>,
     pub(crate) limits: Limits,
     pub(crate) process: ProcessOptions,
+    pub(crate) access: Access,
     pub(crate) change: Box<dyn FnOnce(&mut AgentOptions)>,
 }
 
@@ -48,7 +52,14 @@ impl Setup {
             variable("TZ", "UTC".to_owned()),
         ]);
         let (extensions, limits) = (Vec::new(), Limits::default());
-        Self { root, extensions, limits, process, change: Box::new(|_| {}) }
+        Self {
+            root,
+            extensions,
+            limits,
+            process,
+            access: Access::trusted(),
+            change: Box::new(|_| {}),
+        }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -87,12 +98,15 @@ impl Setup {
     pub(crate) async fn start(self) -> Trial {
         let reports: Arc<Mutex<Vec<Report>>> = Arc::default();
         let received = Arc::clone(&reports);
-        let host = ExtensionHost::new(HostOptions {
+        let access = self.access;
+        let options = HostOptions {
             limits: self.limits,
             process: self.process,
             cache: None,
             reporter: Arc::new(move |report| received.lock().unwrap().push(report)),
-        });
+        };
+        let rule = move |_: &SourceInfo| ExtensionAccess::Shared(access.clone());
+        let host = ExtensionHost::with_access(options, Arc::new(rule));
         let environment =
             Environment::new(self.root.path().join("project"), self.root.path().join("home/agent"));
         let mut options = AgentOptions::new(environment);

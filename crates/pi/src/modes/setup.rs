@@ -157,7 +157,6 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
     options.thinking_level = arguments.thinking;
     options.models.clone_from(&arguments.models);
     options.tools.clone_from(&arguments.tools);
-    options.open_extension = Some(extensions::opener(&options.environment));
     options.resources = ResourceFlags {
         extensions: arguments.extensions.paths.clone(),
         skills: arguments.skills.paths.clone(),
@@ -176,6 +175,7 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
     options.approve = arguments.approve;
     options.settings.clone_from(&arguments.settings);
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
+    options.open_extension = Some(extensions::opener(&options));
     options
 }
 

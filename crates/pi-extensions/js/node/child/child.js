@@ -3,7 +3,7 @@
 const native = require("native:child");
 const { EventEmitter } = require("node:events");
 const { Readable, Writable } = require("node:stream");
-const signals = require("pi:signals");
+const signals = require("pi:signal-names");
 const { describeFailure } = require("pi:spawn-options");
 const { abortError } = require("pi:node-errors");
 

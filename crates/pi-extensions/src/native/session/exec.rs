@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
 use super::cancellable;
+use crate::access::Launch;
 use crate::error::NativeError;
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
@@ -42,10 +43,15 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
                     (None, Some(session)) => session.workspace().cwd().to_owned(),
                     (None, None) => state.process.cwd(),
                 };
-                let mut command = Command::new(&program);
-                command.args(&arguments).current_dir(cwd);
-                command.env_clear().envs(state.process.variables());
-                let started = spawn(&mut command);
+                let variables = state.process.variables().into_iter();
+                let permission = state.access.run(Launch {
+                    program: program.clone().into(),
+                    arguments: arguments.into_iter().map(Into::into).collect(),
+                    cwd,
+                    variables: variables.map(|(name, value)| (name.into(), value.into())).collect(),
+                    search: state.process.options.variables.get("PATH").cloned(),
+                    confined: None,
+                });
                 let run = Run {
                     program,
                     timeout: options.0["timeout"].as_f64().filter(|time| *time > 0.0),
@@ -54,7 +60,15 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
                 let cancel = CancelToken::new();
                 let token = cancel.clone();
                 let promise = state.promise(&ctx, async move {
-                    Ok::<_, NativeError>(Json(run.finish(started, &token).await))
+                    let launch = match permission {
+                        Ok(permission) => permission.later().await,
+                        Err(error) => Err(error),
+                    };
+                    let result = match launch {
+                        Ok(launch) => run.finish(spawn(&launch), &token).await,
+                        Err(error) => refusal(&error),
+                    };
+                    Ok::<_, NativeError>(Json(result))
                 })?;
                 cancellable(&ctx, promise, cancel)
             },
@@ -63,7 +77,17 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     Ok(object)
 }
 
-fn spawn(command: &mut Command) -> std::io::Result<Child> {
+/// Returns the result of a program that may not run.
+fn refusal(error: &NativeError) -> Value {
+    let mut output = Output::default();
+    output.add(u64::MAX, true, error.message.as_bytes());
+    output.result(1, false)
+}
+
+fn spawn(launch: &Launch) -> std::io::Result<Child> {
+    let mut command = Command::new(&launch.program);
+    command.args(&launch.arguments).current_dir(&launch.cwd);
+    command.env_clear().envs(launch.variables.iter().cloned());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_tools::{
-    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host as Local, Process, ProcessTree,
-    Stat,
+    BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host as Local,
+    Process, ProcessTree, Stat,
 };
 use serde_json::{Value, json};
 
 use super::operations::{Answer, Operations};
-use crate::access::Access;
+use crate::access::{Access, Launch};
 use crate::error::NativeError;
 
 /// An executor with the operations of an extension where it has some.
@@ -30,6 +30,30 @@ impl ExtensionExecutor {
 
     async fn ask(&self, name: &str, path: &Path) -> io::Result<Answer> {
         self.operations.ask(name, &json!([path.to_string_lossy()])).await
+    }
+
+    /// Asks for access to a command, and returns the one that may run.
+    async fn permitted(&self, command: &Command) -> Result<Command, NativeError> {
+        if self.access.is_trusted() {
+            return Ok(command.clone());
+        }
+        let permission = self.access.run(Launch {
+            program: command.program.clone().into(),
+            arguments: command.arguments.clone(),
+            cwd: command.cwd.clone(),
+            variables: command.environment.clone().into_iter().collect(),
+            search: None,
+            confined: None,
+        })?;
+        let Launch { program, arguments, cwd, variables, confined, .. } =
+            permission.later().await?;
+        let mut permitted = command.clone();
+        (permitted.program, permitted.arguments, permitted.cwd) = (program.into(), arguments, cwd);
+        permitted.environment = variables.into_iter().collect();
+        if confined.is_some() {
+            permitted.base_environment = BaseEnvironment::Empty;
+        }
+        Ok(permitted)
     }
 
     async fn is_directory(&self, path: &Path) -> io::Result<bool> {
@@ -177,7 +201,8 @@ impl Executor for ExtensionExecutor {
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
         Box::pin(async move {
             if !self.operations.has("exec") {
-                return self.local.spawn(command).await;
+                let command = self.permitted(command).await.map_err(denied)?;
+                return self.local.spawn(&command).await;
             }
             let text = command.arguments.last().map(|text| text.to_string_lossy().into_owned());
             let variables: serde_json::Map<String, Value> = command

@@ -110,7 +110,7 @@ pub(super) fn omissions(environment: &Environment) -> Vec<Finding> {
         Some(finding(about, omission.to_string(), fix.to_owned()))
     };
     let mut options = AgentOptions::new(environment.clone());
-    options.open_extension = Some(extensions::opener(environment));
+    options.open_extension = Some(extensions::opener(&options));
     find_omissions(&options).into_iter().filter_map(finding).collect()
 }
 
