@@ -254,6 +254,11 @@ impl Registry {
         found.item.stream.clone()
     }
 
+    /// Returns the paths of the loaded extensions in order.
+    pub fn extension_paths(&self) -> Vec<String> {
+        self.contents().extensions.iter().map(|one| one.path().to_owned()).collect()
+    }
+
     /// Returns the loaded extensions in order.
     pub(crate) fn extensions(&self) -> Vec<Arc<dyn Extension>> {
         self.contents().extensions.clone()

@@ -98,7 +98,9 @@ function showOverlay(binding, component, options) {
 /** Returns the options of an overlay, and keeps the function that computes them. */
 function dynamicOptions(entry, options) {
 	entry.isHidden = false;
-	entry.overlayOptions = () => (typeof options === "function" ? options() : options) ?? {};
+	const { width } = entry.component;
+	const otherwise = typeof width === "number" && width > 0 ? { width } : {};
+	entry.overlayOptions = () => (typeof options === "function" ? options() : options) ?? otherwise;
 	const { visible, ...plain } = entry.overlayOptions();
 	entry.last = JSON.stringify(plain);
 	applyVisibility(entry, visible);

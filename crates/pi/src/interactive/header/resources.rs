@@ -57,28 +57,39 @@ pub(super) fn loaded(session: &AgentSession, home: Option<&Path>) -> Vec<Kind> {
         Kind { name: "Context", items: context.collect() },
         Kind { name: "Skills", items: skills.collect() },
         Kind { name: "Prompts", items: of(CommandSource::Prompt).collect() },
-        Kind { name: "Extensions", items: extensions(&commands, home) },
+        Kind { name: "Extensions", items: extensions(session, home) },
     ];
     kinds.into_iter().filter(|kind| !kind.items.is_empty()).collect()
 }
 
-/// Returns the extensions that registered commands.
-fn extensions(
-    commands: &[pi_coding_agent::session::CommandInfo],
-    home: Option<&Path>,
-) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    for command in commands.iter().filter(|one| one.source == CommandSource::Extension) {
-        let path = command.source_info.get("path").and_then(|path| path.as_str());
-        let Some(path) = path.map(Path::new) else { continue };
-        let long = in_home(path, home);
-        if items.iter().all(|item| item.long != long) {
-            let name = path.file_name().unwrap_or(path.as_os_str());
-            let short = name.to_string_lossy().into_owned();
-            items.push(Item { short, long, scope: Some(scope(Some(&command.source_info))) });
+/// Returns the loaded extensions, without those of the program itself.
+fn extensions(session: &AgentSession, home: Option<&Path>) -> Vec<Item> {
+    let paths = session.extensions().registry().extension_paths();
+    let project = session.workspace().cwd().join(".pi");
+    let item = |path: &String| {
+        let path = Path::new(path);
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        let is_users = home.is_some_and(|home| path.starts_with(home.join(".pi")));
+        let scope = match path.starts_with(&project) {
+            true => "project",
+            false if is_users => "user",
+            false => "path",
+        };
+        Item {
+            // A directory is known by its name, not by that of its main file.
+            short: short_name(path, name.to_string_lossy().into_owned()),
+            long: in_home(path, home),
+            scope: Some(scope),
         }
-    }
-    items
+    };
+    paths.iter().filter(|path| !path.starts_with("builtin:")).map(item).collect()
+}
+
+/// Returns the name of an extension: of its directory, if the file is called `index`.
+fn short_name(path: &Path, file: String) -> String {
+    let is_index = path.file_stem().is_some_and(|stem| stem == "index");
+    let directory = path.parent().and_then(Path::file_name).filter(|_| is_index);
+    directory.map_or(file, |name| name.to_string_lossy().into_owned())
 }
 
 fn scope(source: Option<&serde_json::Value>) -> &'static str {
