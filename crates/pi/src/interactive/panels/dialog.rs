@@ -161,7 +161,12 @@ impl Editing {
         let style = view.theme.fg(Token::BorderMuted);
         self.editor.set_border(Border { style, label: None });
         let mut lines = vec![border(view), Line::new()];
-        lines.extend(indented(&title_lines(&self.title, countdown, inside), view));
+        let mut title = title_lines(&self.title, countdown, inside);
+        for line in &mut title {
+            // The title of an editor is lighter than that of a question.
+            *line = Line::styled(line.text(), view.theme.fg(Token::Accent));
+        }
+        lines.extend(indented(&title, view));
         lines.push(Line::new());
         lines.extend(self.editor.render(view).iter().cloned());
         lines.push(Line::new());

@@ -3,6 +3,7 @@
 //! `tests/fixtures/screens/README.md` documents the format of `runs.json`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -82,6 +83,11 @@ impl Run {
         for (path, content) in &self.files {
             let path = &filled(path, &home);
             match content {
+                Some(content) if content.starts_with("fixture:") => {
+                    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+                    let name = &content["fixture:".len()..];
+                    home.write(path, std::fs::read(fixtures.join(name)).unwrap());
+                }
                 Some(content) if content.starts_with("base64:") => {
                     use base64::Engine as _;
                     let engine = base64::engine::general_purpose::STANDARD;
