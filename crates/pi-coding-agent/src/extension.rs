@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use pi_agent::BoxFuture;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 pub use context::{ExtensionApi, ExtensionContext};
 pub use handlers::Handlers;
@@ -65,6 +66,13 @@ pub type Reply<'a, T> = BoxFuture<'a, Result<T, ExtensionError>>;
 pub trait Extension: Send + Sync {
     /// Returns the name of the extension in reports: its path, or `builtin:name`.
     fn path(&self) -> &str;
+
+    /// Returns the origin of the extension: `path`, `source`, `scope`, `origin` and more.
+    fn source_info(&self) -> Value {
+        json!({
+            "path": self.path(), "source": "builtin", "scope": "temporary", "origin": "top-level",
+        })
+    }
 
     /// Registers what the extension adds and the questions it answers. Called when a session is
     /// built and when extensions are reloaded.

@@ -130,17 +130,18 @@ impl AgentRuntime {
 
     /// Starts a new session.
     pub async fn new_session(&self, parent: Option<PathBuf>) -> Result<Replaced, ReplaceError> {
-        self.new_session_with(parent, |log| std::future::ready(Ok(log))).await
+        self.new_session_with(parent, |_| std::future::ready(Ok(()))).await
     }
 
-    /// Starts a new session whose log a function fills first.
+    /// Starts a new session whose log a function fills before the session starts. If it fails, the
+    /// session starts nevertheless, and the error is returned.
     pub async fn new_session_with<F>(
         &self,
         parent: Option<PathBuf>,
-        prepare: impl FnOnce(Session) -> F,
+        prepare: impl FnOnce(AgentSession) -> F,
     ) -> Result<Replaced, ReplaceError>
     where
-        F: Future<Output = Result<Session, String>>,
+        F: Future<Output = Result<(), String>>,
     {
         let _replacing = self.0.replacing.lock().await;
         if !self.may_switch(SwitchReason::New, None).await {
@@ -151,8 +152,8 @@ impl AgentRuntime {
             .with_log(|log| (log.cwd().to_owned(), log.directory().map(Path::to_owned)));
         let mut new = NewSession::new(cwd);
         (new.directory, new.parent) = (directory, parent);
-        let log = prepare(Session::create(new)?).await.map_err(ReplaceError::Preparation)?;
-        self.replace(log, ShutdownReason::New, StartReason::New).await?;
+        let log = Session::create(new)?;
+        self.replace_with(log, ShutdownReason::New, StartReason::New, prepare).await?;
         Ok(Replaced::default())
     }
 
@@ -253,11 +254,12 @@ impl AgentRuntime {
         self.0.shutdown.send_replace(true);
     }
 
-    /// Waits until [`Self::request_shutdown`] was called.
-    pub async fn shutdown_requested(&self) {
+    /// Waits until [`Self::request_shutdown`] was called and the session is idle.
+    pub async fn idle_after_shutdown_request(&self) {
         let mut requested = self.0.shutdown.subscribe();
         // The sender lives as long as `self`.
         let _ = requested.wait_for(|requested| *requested).await;
+        self.session().wait_for_idle().await;
     }
 
     /// Ends the runtime: aborts the run and notifies extensions.
@@ -281,6 +283,19 @@ impl AgentRuntime {
         shutdown: ShutdownReason,
         start: StartReason,
     ) -> Result<(), ReplaceError> {
+        self.replace_with(log, shutdown, start, |_| std::future::ready(Ok(()))).await
+    }
+
+    async fn replace_with<F>(
+        &self,
+        log: Session,
+        shutdown: ShutdownReason,
+        start: StartReason,
+        prepare: impl FnOnce(AgentSession) -> F,
+    ) -> Result<(), ReplaceError>
+    where
+        F: Future<Output = Result<(), String>>,
+    {
         let old = self.session();
         old.abort_bash();
         old.abort().await;
@@ -317,8 +332,9 @@ impl AgentRuntime {
             new.emit(SessionEvent::from_diagnostic(diagnostic, None)).await;
         }
         new.report(built.failures).await;
+        let prepared = prepare(new.clone()).await;
         self.start(&new, start, previous).await;
-        Ok(())
+        prepared.map_err(ReplaceError::Preparation)
     }
 
     /// Emits the start of a session and asks extensions for more resources.

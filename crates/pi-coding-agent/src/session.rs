@@ -41,7 +41,6 @@ use pi_agent::{Agent, RunSettings};
 use pi_protocol::{AgentMessage, Declarations, Entry, History, Model, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
-use serde_json::json;
 
 pub use compact::{CompactError, CompactionReason, CompactionResult};
 pub use event::{
@@ -306,15 +305,14 @@ impl AgentSession {
 
     /// Returns the slash commands of extensions, templates and skills.
     pub fn commands(&self) -> Vec<CommandInfo> {
-        let registered = self.0.extensions.registry().commands().into_iter();
+        let registry = self.0.extensions.registry();
+        let registered = registry.commands().into_iter();
         let extensions = registered.map(|found| CommandInfo {
             name: found.name,
             description: found.command.description,
             argument_hint: None,
             source: CommandSource::Extension,
-            source_info: json!({
-                "path": found.owner, "source": found.owner, "scope": "user", "origin": "top-level",
-            }),
+            source_info: registry.source_info(&found.owner).unwrap_or_default(),
         });
         extensions.chain(self.resources().commands.iter().cloned()).collect()
     }

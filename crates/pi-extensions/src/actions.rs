@@ -51,9 +51,13 @@ impl Actions {
         self.push(action);
     }
 
-    /// Queues an action.
-    pub(crate) fn queue(&self, action: impl Future<Output = ()> + Send + 'static) {
-        self.push(Box::pin(action));
+    /// Starts an action at once; the rest of it follows on its own.
+    pub(crate) fn detach(&self, action: impl Future<Output = ()> + Send + 'static) {
+        let mut action: Action = Box::pin(action);
+        let _entered = self.runtime.enter();
+        if action.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            self.runtime.spawn(action);
+        }
     }
 
     fn push(&self, action: Action) {

@@ -92,6 +92,10 @@ impl Extension for JsExtension {
         &self.path
     }
 
+    fn source_info(&self) -> serde_json::Value {
+        serde_json::json!(self.source)
+    }
+
     fn load<'a>(&'a self, api: &'a ExtensionApi, reason: LoadReason) -> Reply<'a, ()> {
         Box::pin(async move {
             self.listeners.clear();

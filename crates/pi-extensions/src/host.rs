@@ -3,7 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
 use pi_coding_agent::resources::SourceInfo;
@@ -62,8 +62,6 @@ pub(crate) struct State {
     waiting: RefCell<BTreeMap<u64, Settle>>,
     /// Calls from Rust that wait for a JavaScript promise.
     calls: RefCell<BTreeMap<u64, (ExtensionId, Fail)>>,
-    /// Logs that JavaScript can write outside of a session.
-    pub(crate) logs: RefCell<BTreeMap<u64, SharedLog>>,
     actions: OnceCell<Actions>,
     next: Cell<u64>,
     /// True if `process.nextTick` has callbacks.
@@ -79,9 +77,6 @@ pub(crate) struct Outside {
     pub(crate) process: ProcessState,
     pub(crate) clock: Rc<Clock>,
 }
-
-/// A log outside of a session; `None` once a session has taken it.
-pub(crate) type SharedLog = Arc<Mutex<Option<pi_session::Session>>>;
 
 /// An extension of this thread.
 pub(crate) struct Loaded {
@@ -131,7 +126,6 @@ impl Host {
             entry: RefCell::default(),
             waiting: RefCell::default(),
             calls: RefCell::default(),
-            logs: RefCell::default(),
             actions: OnceCell::new(),
             next: Cell::new(1),
             ticks: Cell::new(false),

@@ -174,6 +174,9 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
         app.warning(problem);
     }
     first_run::show(&mut app);
+    let requested = runtime.clone();
+    let ending = async move { requested.idle_after_shutdown_request().await };
+    app.tasks.spawn(ending, |app, ()| app.quit());
     prompts(arguments, &mut app).await;
     let leave = Box::pin(event_loop::run(&mut app, sources)).await;
     leave::leave(&mut app, arguments.session_dir.as_deref());

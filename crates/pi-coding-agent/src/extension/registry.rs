@@ -66,7 +66,7 @@ pub enum RegistryError {
         /// Path of the extension that has it.
         owner: String,
     },
-    /// The schema of a tool's parameters is not an object schema.
+    /// The schema of a tool's parameters is not an object.
     #[error(
         "Tool \"{name}\" registered by extension \"{owner}\" must define an object parameter schema."
     )]
@@ -123,7 +123,7 @@ impl Registry {
     pub fn register_tool(&self, owner: &str, tool: ToolRegistration) -> Result<(), RegistryError> {
         let declaration = tool.tool.declaration();
         let name = declaration.name.clone();
-        if declaration.parameters.get("type").and_then(Value::as_str) != Some("object") {
+        if !declaration.parameters.is_object() {
             return Err(RegistryError::ToolSchema { name, owner: owner.to_owned() });
         }
         let mut contents = self.contents();
@@ -157,6 +157,13 @@ impl Registry {
     /// Returns the registered tools in order.
     pub fn tools(&self) -> Vec<ToolRegistration> {
         self.contents().tools.iter().map(|tool| tool.item.clone()).collect()
+    }
+
+    /// Returns the origin of a loaded extension, by its path.
+    pub fn source_info(&self, owner: &str) -> Option<Value> {
+        let contents = self.contents();
+        let found = contents.extensions.iter().find(|extension| extension.path() == owner)?;
+        Some(found.source_info())
     }
 
     /// Returns the exposures of the registered tools by name.

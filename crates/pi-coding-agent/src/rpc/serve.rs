@@ -98,6 +98,10 @@ pub async fn serve(
                 Ok(None) => break Ended::Input,
                 Err(error) => break Ended::Failed(error),
             },
+            // An extension asked for the end; commands are answered first.
+            () = server.runtime.idle_after_shutdown_request(), if running.is_empty() => {
+                break Ended::Input;
+            }
         }
     };
     server.ui.close();

@@ -44,4 +44,4 @@ exports.runShortcut = async function runShortcut(number) {
 
 exports.startStream = (...args) => require("pi:providers").startStream(...args);
 exports.streamEvent = (number, event) => require("pi:streams").receive(number, event);
-exports.setUpSession = (number, log) => require("pi:session-manager").setUp(number, log);
+exports.setUpSession = (number) => require("pi:session-manager").setUp(number);

@@ -61,12 +61,12 @@ function createContext(binding) {
 		},
 		get signal() {
 			assertActive(binding);
-			const run = native.runToken(id);
-			return run === undefined || run === null ? undefined : signals.ofRun(run);
+			return signals.ofRun(native.runToken(id));
 		},
 		abort() {
 			assertActive(binding);
 			control().abort(id);
+			signals.ofRun(native.runToken(id));
 		},
 		hasPendingMessages() {
 			assertActive(binding);
@@ -118,7 +118,7 @@ function createCommandContext(binding) {
 		async newSession(options = {}) {
 			assertActive(binding);
 			const { parentSession, setup, withSession } = options ?? {};
-			const number = typeof setup === "function" ? require("pi:session-manager").addSetup(setup) : undefined;
+			const number = typeof setup === "function" ? require("pi:session-manager").addSetup(binding, setup) : undefined;
 			return inSuccessor(binding, await control().newSession(id, parentSession, number), withSession);
 		},
 		async fork(entryId, options = {}) {

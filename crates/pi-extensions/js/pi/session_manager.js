@@ -2,29 +2,23 @@
 
 const native = require("native:session_log");
 
-/** The log of the extension's own session. */
-const OWN = 0;
-
-/** Fields of a message with which an application tells its own messages from those of models. */
 const undefinedIfNull = (value) => (value === null ? undefined : value);
 
 class SessionManager {
 	#binding;
-	#log;
 
-	constructor(binding, log) {
+	constructor(binding) {
 		this.#binding = binding;
-		this.#log = log;
 	}
 
 	#read(name, argument) {
 		require("pi:active").assertActive(this.#binding);
-		return native.read(this.#binding.id, this.#log, name, argument);
+		return native.read(this.#binding.id, name, argument);
 	}
 
 	#write(name, argument) {
 		require("pi:active").assertActive(this.#binding);
-		return native.write(this.#binding.id, this.#log, name, argument);
+		return native.write(this.#binding.id, name, argument);
 	}
 
 	#fact(name) {
@@ -144,7 +138,7 @@ const managers = new WeakMap();
 function managerOf(binding) {
 	let manager = managers.get(binding);
 	if (manager === undefined) {
-		manager = new SessionManager(binding, OWN);
+		manager = new SessionManager(binding);
 		managers.set(binding, manager);
 	}
 	return manager;
@@ -154,18 +148,17 @@ function managerOf(binding) {
 const setups = new Map();
 let nextSetup = 1;
 
-function addSetup(setup) {
+function addSetup(binding, setup) {
 	const number = nextSetup++;
-	setups.set(number, setup);
+	setups.set(number, { binding, setup });
 	return number;
 }
 
-/** Fills the log of a new session. */
-async function setUp(number, log) {
-	const setup = setups.get(number);
+/** Fills the log of the session that takes the place of another. */
+async function setUp(number) {
+	const { binding, setup } = setups.get(number);
 	setups.delete(number);
-	// The log outlives the binding that asked for it.
-	await setup(new SessionManager({ id: 0, path: "", isStale: false, isLoading: false }, log));
+	await setup(managerOf(require("pi:api").successorOf(binding)));
 }
 
 module.exports = { SessionManager, managerOf, addSetup, setUp };

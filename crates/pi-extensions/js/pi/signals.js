@@ -17,11 +17,15 @@ function close(number) {
 	controllers.delete(number);
 }
 
-/** Returns the signal of the current run. */
-function ofRun(number) {
+/** Returns the signal of the current run; the number is negative once the run is aborted. */
+function ofRun(token) {
+	if (token === undefined || token === null) return undefined;
+	const number = Math.abs(token);
 	if (lastRun !== undefined && lastRun !== number) close(lastRun);
 	lastRun = number;
-	return open(number);
+	const signal = open(number);
+	if (token < 0) abort(number);
+	return signal;
 }
 
 function abort(number) {

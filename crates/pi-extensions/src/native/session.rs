@@ -16,6 +16,7 @@ mod tools;
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
 use pi_coding_agent::{AgentRuntime, AgentSession};
 use pi_protocol::CancelToken;
+use pi_session::SessionError;
 use rquickjs::{Ctx, Function, Object, Promise};
 
 use super::Install;
@@ -71,4 +72,12 @@ fn cancellable<'js>(
     object.set("promise", promise)?;
     object.set("cancel", Function::new(ctx.clone(), move || cancel.cancel())?)?;
     Ok(object)
+}
+
+/// Describes an error of the log with the words that extensions know.
+fn log_error(error: SessionError) -> NativeError {
+    match error {
+        SessionError::UnknownEntry(id) => NativeError::new(format!("Entry {id} not found")),
+        error => error.into(),
+    }
 }

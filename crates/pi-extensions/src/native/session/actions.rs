@@ -13,7 +13,7 @@ use pi_session::ExtensionMessage;
 use rquickjs::{Ctx, Function, Object};
 use serde_json::Value;
 
-use super::session_of;
+use super::{log_error, session_of};
 use crate::error::NativeError;
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
@@ -30,8 +30,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             ctx.clone(),
             move |ctx: Ctx<'js>, id: ExtensionId, message: Json, options: Json| {
                 let session = session_of(&ctx, &state, id)?;
-                let message = extension_message(message.0).map_err(|error| error.throw(&ctx))?;
-                let sending = send_message(session, message, options.0);
+                let sending = send_message(session, message.0, options.0);
                 state.actions().start(async move { finish_later(sending.await) });
                 Ok::<_, rquickjs::Error>(())
             },
@@ -44,9 +43,8 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             ctx.clone(),
             move |ctx: Ctx<'js>, id: ExtensionId, content: Json, options: Json| {
                 let session = session_of(&ctx, &state, id)?;
-                let content = user_content(content.0).map_err(|error| error.throw(&ctx))?;
-                let sending = send_user_message(session, content, options.0);
-                state.actions().queue(async move { finish_later(sending.await) });
+                let sending = send_user_message(session, content.0, options.0);
+                state.actions().start(async move { finish_later(sending.await) });
                 Ok::<_, rquickjs::Error>(())
             },
         )?,
@@ -58,9 +56,8 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             ctx.clone(),
             move |ctx: Ctx<'js>, id: ExtensionId, message: Json, options: Json| {
                 let session = session_of(&ctx, &state, id)?;
-                let message = extension_message(message.0).map_err(|error| error.throw(&ctx))?;
                 state.promise_on_main(&ctx, async move {
-                    if let Some(run) = send_message(session, message, options.0).await {
+                    if let Some(run) = send_message(session, message.0, options.0).await {
                         run.finish().await;
                     }
                     Ok(())
@@ -75,9 +72,8 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             ctx.clone(),
             move |ctx: Ctx<'js>, id: ExtensionId, content: Json, options: Json| {
                 let session = session_of(&ctx, &state, id)?;
-                let content = user_content(content.0).map_err(|error| error.throw(&ctx))?;
                 state.promise_on_main(&ctx, async move {
-                    if let Some(run) = send_user_message(session, content, options.0).await {
+                    if let Some(run) = send_user_message(session, content.0, options.0).await {
                         run.finish().await;
                     }
                     Ok(())
@@ -127,7 +123,7 @@ fn install_entries<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rq
             move |ctx: Ctx<'js>, id: ExtensionId, entry: String, label: Option<String>| {
                 let session = session_of(&ctx, &state, id)?;
                 let labeled = session.set_label(&entry, label.as_deref());
-                labeled.map(drop).map_err(|error| NativeError::from(error).throw(&ctx))
+                labeled.map(drop).map_err(|error| log_error(error).throw(&ctx))
             },
         )?,
     )?;
@@ -180,22 +176,38 @@ pub(super) async fn report(
     }
 }
 
-/// Reads `{ customType, content, display?, details? }`.
-pub(super) fn extension_message(message: Value) -> Result<ExtensionMessage, NativeError> {
-    let mut read: ExtensionMessage = serde_json::from_value(message).map_err(|error| {
-        NativeError::of("TypeError", format!("sendMessage: invalid message: {error}"))
-    })?;
-    // Other fields are not part of a message.
-    read.extra.clear();
-    Ok(read)
+/// Reads `{ customType, content?, display?, details? }`.
+fn extension_message(message: &Value) -> Result<ExtensionMessage, String> {
+    if !message.is_object() {
+        return Err("sendMessage needs an object with customType and content".to_owned());
+    }
+    let content = match &message["content"] {
+        Value::Null => UserContent::Blocks(Vec::new()),
+        content => serde_json::from_value(content.clone())
+            .map_err(|_| "the content of a message must be a text or blocks".to_owned())?,
+    };
+    Ok(ExtensionMessage {
+        custom_type: message["customType"].as_str().unwrap_or_default().to_owned(),
+        content,
+        display: message["display"].as_bool().unwrap_or_default(),
+        details: message.get("details").cloned(),
+        ..ExtensionMessage::default()
+    })
 }
 
 /// Adds a message, and returns the run that it starts: `{ triggerTurn?, deliverAs? }` decides when.
 pub(super) async fn send_message(
     session: AgentSession,
-    message: ExtensionMessage,
+    message: Value,
     options: Value,
 ) -> Option<Run> {
+    let message = match extension_message(&message) {
+        Ok(message) => message,
+        Err(problem) => {
+            report(&session, "send_message", Some(problem)).await;
+            return None;
+        }
+    };
     let deliver_as = options["deliverAs"].as_str().unwrap_or_default();
     let trigger = options["triggerTurn"].as_bool();
     let is_streaming = session.is_streaming();
@@ -220,16 +232,15 @@ pub(super) async fn send_message(
 }
 
 /// The text and the images of a message of the user.
-pub(super) struct UserInput {
+struct UserInput {
     text: String,
     images: Vec<ImageContent>,
 }
 
 /// Reads the content of a message of the user: a text, or blocks of text and images.
-pub(super) fn user_content(content: Value) -> Result<UserInput, NativeError> {
-    let content: UserContent = serde_json::from_value(content).map_err(|error| {
-        NativeError::of("TypeError", format!("sendUserMessage: invalid content: {error}"))
-    })?;
+fn user_content(content: Value) -> Result<UserInput, String> {
+    let content: UserContent = serde_json::from_value(content)
+        .map_err(|_| "the content of a message must be a text or blocks".to_owned())?;
     let blocks = match content {
         UserContent::Text(text) => return Ok(UserInput { text, images: Vec::new() }),
         UserContent::Blocks(blocks) => blocks,
@@ -249,9 +260,16 @@ pub(super) fn user_content(content: Value) -> Result<UserInput, NativeError> {
 /// Submits a message of the user, and returns the run that it starts: `{ deliverAs?, expandPromptTemplates? }`.
 pub(super) async fn send_user_message(
     session: AgentSession,
-    input: UserInput,
+    content: Value,
     options: Value,
 ) -> Option<Run> {
+    let input = match user_content(content) {
+        Ok(input) => input,
+        Err(problem) => {
+            report(&session, "send_user_message", Some(problem)).await;
+            return None;
+        }
+    };
     let mut prompt = PromptOptions::default().source(InputSource::Extension).images(input.images);
     if options["expandPromptTemplates"].as_bool() != Some(true) {
         prompt = prompt.literal();

@@ -1,15 +1,14 @@
 //! Control of the session: abort, compaction, other sessions, reload, the end of the program.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_coding_agent::Replaced;
-use pi_coding_agent::session::Navigation;
-use pi_session::{ForkPosition, Session};
+use pi_coding_agent::session::{Navigation, NavigationError};
+use pi_session::ForkPosition;
 use rquickjs::{Ctx, Function, IntoJs as _, Object, Promise};
 use serde_json::json;
 
-use super::{runtime_of, session_of};
+use super::{log_error, runtime_of, session_of};
 use crate::error::NativeError;
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
@@ -27,8 +26,8 @@ fn install_run<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rquick
         "abort",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
             let session = session_of(&ctx, &state, id)?;
-            // Requested at once, so that no further request begins; nobody waits for the end.
-            state.main().spawn(async move { session.abort().await });
+            // Requested at once, so that no further request begins; no caller waits for the end.
+            state.actions().detach(async move { session.abort().await });
             Ok::<_, rquickjs::Error>(())
         })?,
     )?;
@@ -80,7 +79,11 @@ fn install_run<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rquick
                     .label(text("label"));
                 navigation.replace_instructions = is_set("replaceInstructions");
                 state.promise_on_main(&ctx, async move {
-                    let result = session.navigate(&target, navigation).await?;
+                    let result = session.navigate(&target, navigation).await;
+                    let result = result.map_err(|error| match error {
+                        NavigationError::Session(error) => log_error(error),
+                        error => error.into(),
+                    })?;
                     Ok(Json(json!({ "cancelled": result.cancelled })))
                 })
             },
@@ -171,19 +174,10 @@ fn new_session<'js>(
         let (Some(setup), Some(thread)) = (setup, thread) else {
             return replaced(&runtime.new_session(parent).await?);
         };
-        let prepare = move |log: Session| async move {
-            let log = Arc::new(Mutex::new(Some(log)));
-            let shared = Arc::clone(&log);
-            let called = thread.call::<()>(id, "setUpSession", move |ctx, host| {
-                let number = host.number();
-                host.logs.borrow_mut().insert(number, shared);
-                Ok(vec![setup.into_js(ctx)?, (number as f64).into_js(ctx)?])
-            });
-            let done = called.await.map_err(|error| error.message);
-            // A manager that the extension keeps has no log from now on.
-            let log = log.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let log = log.ok_or_else(|| "the log of the new session is gone".to_owned());
-            done.and(log)
+        let prepare = move |_| async move {
+            let called =
+                thread.call::<()>(id, "setUpSession", move |ctx, _| Ok(vec![setup.into_js(ctx)?]));
+            called.await.map_err(|error| error.message)
         };
         replaced(&runtime.new_session_with(parent, prepare).await?)
     })

@@ -1,9 +1,6 @@
 //! The log of a session as `SessionManager` reads and writes it.
-//!
-//! A log is that of the extension's session (number 0), or one outside of a session.
 
 use std::io::Write as _;
-use std::sync::{Arc, PoisonError};
 
 use pi_protocol::{
     AgentMessage, BranchSummary, Compaction, CustomEntryMessage, Entry, UsageRecord,
@@ -12,7 +9,7 @@ use pi_session::{Session, SessionError, directory_to_text};
 use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Value as JsValue};
 use serde_json::{Value, json};
 
-use super::session_of;
+use super::{log_error, session_of};
 use crate::error::NativeError;
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
@@ -27,10 +24,31 @@ impl<'js> IntoJs<'js> for JsonText {
 }
 
 /// A read of the log, with one argument.
-type Read = fn(&mut Session, Option<String>) -> Result<Vec<u8>, NativeError>;
+type Read = fn(&mut Session, Option<String>) -> Result<Vec<u8>, LogError>;
 
 /// A change of the log. Returns the id of the new entry.
-type Write = fn(&mut Session, &Value) -> Result<String, NativeError>;
+type Write = fn(&mut Session, &Value) -> Result<String, LogError>;
+
+/// An error of an operation on the log.
+struct LogError(NativeError);
+
+impl From<SessionError> for LogError {
+    fn from(error: SessionError) -> Self {
+        Self(log_error(error))
+    }
+}
+
+impl From<serde_json::Error> for LogError {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl From<std::io::Error> for LogError {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.into())
+    }
+}
 
 const READS: &[(&str, Read)] = &[
     ("facts", |log, _| {
@@ -151,14 +169,10 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
         "read",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>,
-                  id: ExtensionId,
-                  log: f64,
-                  name: String,
-                  argument: Option<String>| {
+            move |ctx: Ctx<'js>, id: ExtensionId, name: String, argument: Option<String>| {
                 let read = READS.iter().find(|(other, _)| *other == name);
                 let Some((_, read)) = read else { return Err(unknown(&ctx, &name)) };
-                let value = with_log(&ctx, &state, id, log, |log| read(log, argument))?;
+                let value = with_log(&ctx, &state, id, |log| read(log, argument))?;
                 JsonText(value).into_js(&ctx)
             },
         )?,
@@ -168,16 +182,12 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
         "write",
         Function::new(
             ctx.clone(),
-            move |ctx: Ctx<'js>,
-                  id: ExtensionId,
-                  log: f64,
-                  name: String,
-                  argument: JsValue<'js>| {
+            move |ctx: Ctx<'js>, id: ExtensionId, name: String, argument: JsValue<'js>| {
                 let write = WRITES.iter().find(|(other, _)| *other == name);
                 let Some((_, write)) = write else { return Err(unknown(&ctx, &name)) };
                 let argument = Json::from_js(&ctx, argument)?.0;
-                let written = with_log(&ctx, &state, id, log, |log| write(log, &argument))?;
-                if log == 0.0 && CONTEXT_WRITES.contains(&name.as_str()) {
+                let written = with_log(&ctx, &state, id, |log| write(log, &argument))?;
+                if CONTEXT_WRITES.contains(&name.as_str()) {
                     session_of(&ctx, &state, id)?.log_changed();
                 }
                 Ok(written)
@@ -191,27 +201,17 @@ fn unknown(ctx: &Ctx<'_>, name: &str) -> rquickjs::Error {
     NativeError::new(format!("no such operation: {name}")).throw(ctx)
 }
 
-/// Calls `access` with a log.
+/// Calls `access` with the log of the session.
 fn with_log<T>(
     ctx: &Ctx<'_>,
     host: &Host,
     id: ExtensionId,
-    number: f64,
-    access: impl FnOnce(&mut Session) -> Result<T, NativeError>,
+    access: impl FnOnce(&mut Session) -> Result<T, LogError>,
 ) -> rquickjs::Result<T> {
-    let result = if number == 0.0 {
-        session_of(ctx, host, id)?.with_log(access)
-    } else {
-        let log = host.logs.borrow().get(&(number as u64)).map(Arc::clone);
-        let gone = || NativeError::new("this session manager is no longer in use");
-        let log = log.ok_or_else(|| gone().throw(ctx))?;
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-        log.as_mut().ok_or_else(gone).and_then(access)
-    };
-    result.map_err(|error| error.throw(ctx))
+    session_of(ctx, host, id)?.with_log(access).map_err(|error| error.0.throw(ctx))
 }
 
-fn to_json(value: &(impl serde::Serialize + ?Sized)) -> Result<Vec<u8>, NativeError> {
+fn to_json(value: &(impl serde::Serialize + ?Sized)) -> Result<Vec<u8>, LogError> {
     Ok(serde_json::to_vec(value)?)
 }
 
@@ -220,7 +220,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// Writes `{ entries: [{ sourceEntry, messages }], messages, thinkingLevel, model }`.
-fn projection(log: &mut Session) -> Result<Vec<u8>, NativeError> {
+fn projection(log: &mut Session) -> Result<Vec<u8>, LogError> {
     let context = log.context()?;
     let projected = log.projection()?;
     let mut out = Vec::new();

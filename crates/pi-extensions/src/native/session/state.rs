@@ -98,8 +98,9 @@ fn scoped_models(session: &AgentSession) -> Value {
     scoped.collect()
 }
 
-/// Returns `runToken(id, last)`: the number of the current run, under which JavaScript keeps its
-/// signal; undefined without a run. The call `abortCall(number)` follows when the run is aborted.
+/// Returns `runToken(id)`: the number of the current run, under which JavaScript keeps its signal,
+/// negative once the run is aborted; null without a run. The call `abortCall(number)` follows when
+/// the run is aborted later.
 fn run_token<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
     let host = host.clone();
     let last: std::cell::RefCell<Option<Watched>> = std::cell::RefCell::default();
@@ -110,15 +111,18 @@ fn run_token<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>
         if let Some(watched) = &*last
             && watched.token.is_same(&token)
         {
-            return Ok::<_, rquickjs::Error>(Some(watched.number as f64));
+            let number = watched.number as f64;
+            return Ok(Some(if token.is_cancelled() { -number } else { number }));
         }
         let number = host.number();
         let poster = host.poster();
         let registration = token.on_cancel(move || {
             poster.post(move |ctx, host| host.abort_call(ctx, number));
         });
+        let is_cancelled = token.is_cancelled();
         *last = Some(Watched { token, number, _registration: registration });
-        Ok(Some(number as f64))
+        let number = number as f64;
+        Ok::<_, rquickjs::Error>(Some(if is_cancelled { -number } else { number }))
     })
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_agent::{AgentTool, Updates};
 use pi_coding_agent::AgentSession;
-use pi_coding_agent::extension::{Exposure, ToolRegistration};
+use pi_coding_agent::extension::{Exposure, Registry, ToolRegistration};
 use pi_coding_agent::session::NestedCall;
 use pi_protocol::CancelToken;
 use rquickjs::{Ctx, Function, Object};
@@ -129,7 +129,7 @@ fn all_tools(session: &AgentSession) -> Vec<Value> {
     let all = session.all_tools();
     let mut described: Vec<Value> = Vec::new();
     for tool in all.iter().filter(|tool| find(&tool.declaration().name).is_none()) {
-        described.push(describe(tool, None));
+        described.push(describe(registry, tool, None));
     }
     // Tools of extensions come in the order of their registration, except for those that replace a
     // built-in one and keep its place.
@@ -137,7 +137,7 @@ fn all_tools(session: &AgentSession) -> Vec<Value> {
         |name: &str| pi_tools::toolset::BUILTIN_TOOLS.iter().position(|tool| tool.name == name);
     for (owner, registration) in &registered {
         let name = &registration.tool.declaration().name;
-        let item = describe(&registration.tool, Some((owner, registration)));
+        let item = describe(registry, &registration.tool, Some((owner, registration)));
         match builtin(name) {
             Some(at) => {
                 let before = described.iter().position(|other| {
@@ -151,7 +151,11 @@ fn all_tools(session: &AgentSession) -> Vec<Value> {
     described
 }
 
-fn describe(tool: &Arc<dyn AgentTool>, registered: Option<(&String, &ToolRegistration)>) -> Value {
+fn describe(
+    registry: &Registry,
+    tool: &Arc<dyn AgentTool>,
+    registered: Option<(&String, &ToolRegistration)>,
+) -> Value {
     let declaration = tool.declaration();
     let guidelines = tool.prompt_guidelines();
     let mut item = json!({
@@ -173,9 +177,7 @@ fn describe(tool: &Arc<dyn AgentTool>, registered: Option<(&String, &ToolRegistr
         }
     }
     item["sourceInfo"] = match registered {
-        Some((owner, _)) => json!({
-            "path": owner, "source": "cli", "scope": "temporary", "origin": "top-level",
-        }),
+        Some((owner, _)) => registry.source_info(owner).unwrap_or_default(),
         None => json!({
             "path": format!("builtin:{}", declaration.name),
             "source": "builtin", "scope": "temporary", "origin": "top-level",
