@@ -109,7 +109,7 @@ async fn conflicts_and_invalid_registrations_are_load_errors_of_the_later_one() 
         })
     });
     let schema = Handlers::new("schema").setup(|api| {
-        let declaration = Tool::new("t", "A tool.", json!({"type": "string"}));
+        let declaration = Tool::new("t", "A tool.", json!("string"));
         let tool = FnTool::new(declaration, |_| async { Ok::<_, ToolError>(String::new()) });
         api.register_tool(ToolRegistration::new(Arc::new(tool)))
     });

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 
 use crate::trial::Setup;
 
-fn fixtures(directory: &str) -> PathBuf {
+pub(crate) fn fixtures(directory: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(directory)
 }
 
 /// Runs the tool of a file of checks and returns their values.
-async fn run(directory: &str, file: &str, tool: &str) -> Map<String, Value> {
+pub(crate) async fn run(directory: &str, file: &str, tool: &str) -> Map<String, Value> {
     let port = server::start().await;
     let mut setup = Setup::new().variable("PROBE_PORT", &port);
     for (directory, name) in [("kit", "lib-report.ts"), (directory, file)] {

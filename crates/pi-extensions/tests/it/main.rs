@@ -3,14 +3,22 @@
 #![allow(clippy::unwrap_used, dead_code, missing_docs)] // A panic is how a test fails.
 
 mod access;
+mod bus;
 mod check;
+mod commands;
+mod exec;
 mod hostile;
 mod hostmods;
 mod kit;
 mod loading;
+mod messages;
 mod positions;
+mod probe;
 mod process;
+mod providers;
+mod sessions;
 mod test_runner;
+mod tools;
 mod trial;
 mod tui;
 mod typebox;

@@ -1,0 +1,129 @@
+//! Providers of extensions: models, streams in JavaScript, the model registry.
+
+use serde_json::json;
+
+use crate::probe::Probe;
+use crate::trial::Setup;
+
+const PROVIDERS: &str = r#"
+export default function (pi: any) {
+    const stream = () => { const queue: any[] = []; let isDone = false; let wake: any; return {
+        push(event: any) { queue.push(event); isDone ||= event.type === "done" || event.type === "error"; wake?.(); },
+        async *[Symbol.asyncIterator]() { for (;;) { if (queue.length) yield queue.shift(); else if (isDone) return; else await new Promise<void>((r) => (wake = r)); } },
+    }; };
+    const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+    const model = (id: string) => ({ id, name: id, reasoning: false, input: ["text"], cost, contextWindow: 1000, maxTokens: 100 });
+    pi.registerProvider("own", { baseUrl: "http://own.invalid", apiKey: "$OWN_KEY", api: "own-api", headers: { "x-own": "1" }, models: [model("own-1")],
+        streamSimple(model: any, context: any, options: any) {
+            const s = stream();
+            const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { ...cost, total: 0 } };
+            const m: any = { role: "assistant", content: [], api: model.api, provider: model.provider, model: model.id, usage, stopReason: "stop", timestamp: 1 };
+            const last = context.messages.at(-1);
+            const text = typeof last.content === "string" ? last.content : last.content.map((c: any) => c.text ?? "").join("");
+            (async () => {
+                if (text.includes("throw")) return s.push({ type: "error", reason: "error", error: { ...m, stopReason: "error", errorMessage: "own failure" } });
+                s.push({ type: "start", partial: m });
+                if (text.includes("call")) {
+                    const toolCall = { type: "toolCall", id: "t1", name: "probe", arguments: { a: 1 } };
+                    m.content.push(toolCall);
+                    s.push({ type: "toolcall_start", contentIndex: 0, partial: m });
+                    s.push({ type: "toolcall_delta", contentIndex: 0, delta: '{"a":1}', partial: m });
+                    s.push({ type: "toolcall_end", contentIndex: 0, toolCall, partial: m });
+                    m.stopReason = "toolUse";
+                    return s.push({ type: "done", reason: "toolUse", message: m });
+                }
+                if (text.includes("hang")) {
+                    options.signal.addEventListener("abort", () => { (globalThis as any).aborted = true; });
+                    pi.appendEntry("hanging");
+                    return;
+                }
+                m.content.push({ type: "text", text: "" });
+                s.push({ type: "text_start", contentIndex: 0, partial: m });
+                for (const delta of ["own ", "answer ", options.apiKey]) { m.content[0].text += delta; s.push({ type: "text_delta", contentIndex: 0, delta, partial: m }); await null; }
+                s.push({ type: "text_end", contentIndex: 0, content: m.content[0].text, partial: m });
+                s.push({ type: "done", reason: "stop", message: m });
+            })();
+            return s;
+        } });
+    pi.registerVirtualModel({ provider: "virtual", id: "router", name: "Router", route: (_request: any, ctx: any) => ({ model: ctx.modelRegistry.find("own", "own-1") }) });
+    pi.registerTool({ name: "probe", description: "p", parameters: { type: "object", properties: { a: { type: "number" } } }, async execute(_i: string, p: any) { return { content: [{ type: "text", text: "probed " + p.a }] }; } });
+    pi.registerCommand("p", { handler: async (args: string, ctx: any) => {
+        const say = (value: any) => pi.appendEntry("say", value ?? null);
+        const registry = ctx.modelRegistry;
+        const [what, which] = args.split(" ");
+        if (what === "list") say(registry.getAvailable().map((one: any) => one.provider + "/" + one.id));
+        if (what === "use") { const [provider, id] = which.split("/"); const found = registry.find(provider, id); say([await pi.setModel(found), ctx.model.id]); }
+        if (what === "complete") { const message = await registry.complete(ctx.model, { messages: [{ role: "user", content: "hi", timestamp: 1 }] }); say([message.content[0].text, message.stopReason, message.usage.totalTokens]); }
+        if (what === "stream") { const events: string[] = []; const s = registry.streamSimple(ctx.model, { messages: [{ role: "user", content: "hi", timestamp: 1 }] }); for await (const event of s) events.push(event.type + ":" + (event.partial?.content[0]?.text ?? "")); say([events, (await s.result()).content[0].text]); }
+        if (what === "auth") { const found = registry.find("own", "own-1"); say([await registry.getApiKeyAndHeaders(found), await registry.getApiKey(found), registry.hasConfiguredAuth(found), registry.isUsingOAuth(found), registry.getProviderDisplayName("anthropic"), registry.find("zz", "z") ?? null]); }
+        if (what === "unregister") { pi.unregisterProvider("own"); say(registry.find("own", "own-1") ?? null); }
+        if (what === "aborted") say((globalThis as any).aborted);
+        if (what === "classify") { try { await registry.classify(); } catch (e: any) { say(e.message); } }
+        if (what === "level") { pi.setThinkingLevel(which); say([pi.getThinkingLevel(), ctx.thinkingLevel]); }
+    } });
+}
+"#;
+
+async fn start() -> Probe {
+    let mut setup = Setup::new().extension("project/ext.ts", PROVIDERS).file(
+        "home/agent/models.json",
+        r#"{"providers":{"fake":{"baseUrl":"http://127.0.0.1:9/v1","api":"openai-completions","apiKey":"dummy","models":[{"id":"fake-1","reasoning":true}]}}}"#,
+    );
+    setup.change = Box::new(|options| {
+        options.custom_model = None;
+        options.model = Some("own/own-1".to_owned());
+        std::sync::Arc::make_mut(&mut options.environment.variables)
+            .insert("OWN_KEY".to_owned(), "k".to_owned());
+    });
+    Probe::of(setup).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_streams_in_javascript() {
+    let probe = start().await;
+    assert_eq!(
+        probe.prompt("hello").await,
+        ["user hello", "assistant own answer k", "settled false"]
+    );
+    // The answer to the result mentions no call.
+    let lines = probe.prompt("call").await;
+    assert_eq!(lines[1..4], ["assistant <probe>", "toolResult probed 1", "assistant own answer k"]);
+    let lines = probe.prompt("throw").await;
+    assert_eq!(lines, ["user throw", "assistant ", "settled false"]);
+    let session = probe.trial.runtime.session();
+    let (hanging, runner) = (session.clone(), session.clone());
+    let run =
+        tokio::spawn(async move { runner.prompt("hang", Default::default()).await.map(drop) });
+    probe.until("entry hanging").await;
+    hanging.abort().await;
+    run.await.unwrap().unwrap();
+    assert_eq!(probe.ask("/p aborted").await, json!(true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn models_are_listed_selected_and_asked() {
+    let probe = start().await;
+    let listed = probe.ask("/p list").await;
+    for model in ["own/own-1", "fake/fake-1", "virtual/router"] {
+        assert!(listed.as_array().unwrap().contains(&json!(model)), "{listed}");
+    }
+    assert_eq!(probe.ask("/p complete").await, json!(["own answer k", "stop", 3]));
+    let said = probe.ask("/p stream").await;
+    assert_eq!(said[1], "own answer k");
+    assert_eq!(said[0][1], "text_start:");
+    assert_eq!(said[0].as_array().unwrap().last().unwrap(), "done:");
+    assert_eq!(
+        probe.ask("/p auth").await,
+        json!([{ "ok": true, "apiKey": "k", "headers": { "x-own": "1" } }, "k", true, false, "Anthropic", null])
+    );
+    assert_eq!(probe.ask("/p use fake/fake-1").await, json!([true, "fake-1"]));
+    assert_eq!(probe.ask("/p level high").await, json!(["high", "high"]));
+    assert_eq!(probe.ask("/p level zzz").await, json!(["off", "off"]));
+    assert_eq!(probe.ask("/p use virtual/router").await, json!([true, "router"]));
+    assert_eq!(probe.prompt("hello").await[1], "assistant own answer k");
+    assert_eq!(
+        probe.ask("/p classify").await,
+        json!("ctx.modelRegistry.classify is not available in this extension host")
+    );
+    assert_eq!(probe.ask("/p unregister").await, json!(null));
+}
