@@ -24,8 +24,8 @@ pub enum OutputStream {
 /// Receives what JavaScript writes.
 pub type OutputWriter = Arc<dyn Fn(OutputStream, &[u8]) + Send + Sync>;
 
-/// Returns columns and rows of the terminal.
-pub type TerminalSize = Arc<dyn Fn() -> (u16, u16) + Send + Sync>;
+/// Returns columns and rows of the terminal; `None` if the standard streams are none.
+pub type TerminalSize = Arc<dyn Fn() -> Option<(u16, u16)> + Send + Sync>;
 
 /// Where the standard streams of a program lead that inherits those of this program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub struct ProcessOptions {
     pub output: OutputWriter,
     /// Returns where inherited streams lead at the moment.
     pub inherited: Arc<dyn Fn() -> InheritedStreams + Send + Sync>,
-    /// Size of the terminal if the standard streams are one.
-    pub terminal: Option<TerminalSize>,
+    /// Returns the size of the terminal while the program draws a screen on one.
+    pub terminal: TerminalSize,
 }
 
 impl ProcessOptions {
@@ -74,7 +74,7 @@ impl ProcessOptions {
                 let _ = std::io::stderr().write_all(bytes);
             }),
             inherited: Arc::new(InheritedStreams::default),
-            terminal: None,
+            terminal: Arc::new(|| None),
         }
     }
 }

@@ -12,6 +12,7 @@ use pi_extensions::{
 };
 
 use crate::exit::note;
+use crate::terminal_owner;
 
 /// Returns the function that opens extension files. The host costs nothing until it is called.
 pub(crate) fn opener(options: &AgentOptions) -> OpenExtension {
@@ -56,6 +57,9 @@ fn access_rule(options: AgentOptions) -> AccessRule {
 /// Returns the process that extensions see: this one.
 pub(crate) fn process(cwd: &Path) -> ProcessOptions {
     let mut process = ProcessOptions::new(cwd);
+    process.output = Arc::new(terminal_owner::write);
+    process.inherited = Arc::new(terminal_owner::inherited);
+    process.terminal = Arc::new(terminal_owner::size);
     let text = |text: OsString| text.into_string().ok();
     let variables = std::env::vars_os();
     process.variables =

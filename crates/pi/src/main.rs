@@ -20,6 +20,7 @@ mod interactive;
 mod modes;
 mod provider_errors;
 mod secrets;
+mod terminal_owner;
 mod topics;
 
 use std::process::ExitCode;
@@ -48,6 +49,10 @@ fn run() -> ExitCode {
             }
         }
     }
+    // Extensions start this program as they would start a script with Node: its path comes twice.
+    if words.first().is_some_and(|first| is_this_program(first)) {
+        words.remove(0);
+    }
     // The completion scripts of shells call this program for lists that change.
     if let [first, kind, prefix] = words.as_slice()
         && first == commands::complete::NAME
@@ -71,6 +76,12 @@ fn run() -> ExitCode {
             Exit::Usage.into()
         }
     }
+}
+
+/// Returns true for the absolute path of this program.
+fn is_this_program(word: &str) -> bool {
+    let path = std::path::Path::new(word);
+    path.is_absolute() && std::env::current_exe().is_ok_and(|program| program == path)
 }
 
 fn run_mode(arguments: &Arguments) -> ExitCode {

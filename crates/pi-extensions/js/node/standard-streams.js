@@ -17,14 +17,16 @@ class OutputStream extends Writable {
 			},
 		});
 		this.fd = fd;
-		this._type = "pipe";
-		const size = native.terminalSize();
-		if (size !== undefined && size !== null) {
-			this.isTTY = true;
-			Object.defineProperty(this, "columns", { get: () => native.terminalSize()[0], enumerable: true, configurable: true });
-			Object.defineProperty(this, "rows", { get: () => native.terminalSize()[1], enumerable: true, configurable: true });
-			this._type = "tty";
-		}
+	}
+	/** A terminal while the program draws a screen on one. */
+	get isTTY() {
+		return native.terminalSize() ? true : undefined;
+	}
+	get columns() {
+		return native.terminalSize()?.[0];
+	}
+	get rows() {
+		return native.terminalSize()?.[1];
 	}
 	// The streams stay open as long as the program.
 	end() {
@@ -62,7 +64,9 @@ class InputStream extends Readable {
 		super({ read() { this.push(null); } });
 		this.fd = 0;
 		this.isRaw = false;
-		if (native.terminalSize()) this.isTTY = true;
+	}
+	get isTTY() {
+		return native.terminalSize() ? true : undefined;
 	}
 	setRawMode() {
 		return this;

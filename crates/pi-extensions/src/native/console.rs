@@ -32,7 +32,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     object.set(
         "terminalSize",
         Function::new(ctx.clone(), move || {
-            let size = state.process.options.terminal.as_ref().map(|size| size());
+            let size = (state.process.options.terminal)();
             size.map(|(columns, rows)| vec![columns, rows])
         })?,
     )?;

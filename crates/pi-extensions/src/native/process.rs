@@ -37,7 +37,6 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
                 "egid": rustix::process::getegid().as_raw(),
                 "executable": executable,
                 "arguments": arguments,
-                "isTerminal": options.terminal.is_some(),
             }))
         })?,
     )?;

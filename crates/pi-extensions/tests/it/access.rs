@@ -1,7 +1,11 @@
 //! Extensions with fewer rights than the user, and their attempts to have more.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
+use pi_agent::BoxFuture;
+use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver};
+use pi_coding_agent::{AgentOptions, Environment, load_guard};
 use pi_extensions::{Access, Rights};
 use serde_json::{Value, json};
 
@@ -164,4 +168,72 @@ async fn native_functions_cannot_be_reached() {
         let got = attempt(&trial, code).await;
         assert!(got.as_str().is_some_and(|text| text.starts_with("THROWS")), "{code}: {got}");
     }
+}
+
+/// Approves what a test names, and remembers what it was asked.
+#[derive(Default)]
+struct ScriptedApprover {
+    approves: Vec<&'static str>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Approver for ScriptedApprover {
+    fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        self.asked.lock().unwrap().push(request.what.clone());
+        let approved = self.approves.iter().any(|part| request.what.contains(part));
+        Box::pin(async move {
+            if approved { ApprovalDecision::Once } else { ApprovalDecision::Deny { reason: None } }
+        })
+    }
+}
+
+/// Returns a setup under the profile `careful`, with the guard that the program would load.
+fn careful(approver: &Arc<ScriptedApprover>) -> Setup {
+    let mut setup = Setup::new()
+        .file("outside/secret", "secret")
+        .file("project/open", "open")
+        .variable("API_KEY", &"sk-1234567890abcdef1234567890abcdef")
+        .extension("project/ext/index.ts", ATTEMPT);
+    let mut settings = serde_json::Map::new();
+    settings.insert("guard".to_owned(), json!({ "profile": "careful", "sandbox": "off" }));
+    let environment = Environment::new(setup.path("project"), setup.path("home/agent"));
+    let mut options = AgentOptions::new(environment);
+    options.settings = settings.clone();
+    setup.access = Access::guarded(Arc::new(load_guard(&options).unwrap()));
+    let approver = Arc::clone(approver);
+    setup.change = Box::new(move |options| {
+        options.settings = settings;
+        options.approver = Some(approver);
+    });
+    setup
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_guard_of_the_session_decides_about_extensions() {
+    let approver =
+        Arc::new(ScriptedApprover { approves: vec!["approved"], ..ScriptedApprover::default() });
+    let trial = careful(&approver).start().await;
+    assert_eq!(trial.problems(), Vec::<String>::new());
+    let denied = json!("THROWS ERR_ACCESS_DENIED");
+    let cases = [
+        ("return fs.readFileSync('open', 'utf8')", json!("open")),
+        ("return (await fsp.readFile('open')).toString()", json!("open")),
+        ("return process.env.API_KEY", Value::Null),
+        ("return fs.readFileSync('/proc/self/environ', 'utf8')", denied.clone()),
+        ("return child.execSync('touch denied').toString()", denied.clone()),
+        ("return child.spawnSync('touch', ['denied']).error.code", json!("ERR_ACCESS_DENIED")),
+        ("const r = await pi.exec('touch', ['denied']); return r.code", json!(1)),
+        ("return child.spawnSync('touch', ['approved']).status", json!(0)),
+        ("const r = await pi.exec('touch', ['approved2']); return r.code", json!(0)),
+        ("process.kill(process.ppid, 'SIGTERM')", denied.clone()),
+    ];
+    for (code, expected) in cases {
+        assert_eq!(attempt(&trial, code).await, expected, "{code}");
+    }
+    let project = trial.root.path().join("project");
+    assert!(!project.join("denied").exists());
+    assert!(project.join("approved").exists());
+    assert!(project.join("approved2").exists());
+    let asked = approver.asked.lock().unwrap().join("\n");
+    assert!(asked.contains("touch denied"), "{asked}");
 }

@@ -3,6 +3,7 @@
 mod switch;
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pi_coding_agent::Environment;
@@ -20,6 +21,7 @@ use super::output::Output;
 use super::preferences::{self, Preferences, ScrollbarMode, TuiMode};
 use super::themes::Themes;
 use super::transcript::ImageLimits;
+use crate::terminal_owner::{self, DrawnScreen};
 
 /// The shortest time between two frames that no input requested.
 const FRAME: Duration = Duration::from_millis(16);
@@ -101,6 +103,15 @@ impl Display {
         let fallback = Size::new(number("COLUMNS").unwrap_or(80), number("LINES").unwrap_or(24));
         let size = size_of(&terminal, fallback);
         let output = Output::start(terminal.clone())?;
+        let measured = terminal.clone();
+        terminal_owner::open_screen(DrawnScreen {
+            send: Arc::new(output.sender()),
+            size: Arc::new(move || {
+                let size = size_of(&measured, fallback);
+                let cells = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+                (cells(size.columns), cells(size.rows))
+            }),
+        });
         let (keyboard, switch) = keyboard::start()?;
         let colors = TerminalColors {
             colorfgbg: environment.variable("COLORFGBG").map(str::to_owned),
@@ -412,10 +423,12 @@ impl Display {
         self.output.flush(FLUSH_TIMEOUT);
         self.keyboard.pause();
         self.paused = self.terminal.suspend().ok();
+        terminal_owner::set_lent(true);
     }
 
     /// Takes the terminal back.
     pub(super) fn resume(&mut self) {
+        terminal_owner::set_lent(false);
         // A terminal that is gone is noticed with the next frame.
         let _ = match self.paused.take() {
             Some(modes) => self.terminal.resume(modes),
@@ -437,6 +450,7 @@ impl Display {
         self.keyboard.pause();
         // A terminal that is gone needs nothing.
         let _ = self.terminal.stop();
+        terminal_owner::close_screen();
     }
 }
 

@@ -73,6 +73,12 @@ impl Output {
         }
     }
 
+    /// Returns a function that hands over bytes, for other threads.
+    pub(super) fn sender(&self) -> impl Fn(Vec<u8>) + Send + Sync + 'static + use<> {
+        let output = Self { frames: self.frames.clone(), shared: Arc::clone(&self.shared) };
+        move |bytes| output.write(bytes)
+    }
+
     /// Returns true while bytes are on their way.
     pub(super) fn is_busy(&self) -> bool {
         self.shared.lock().pending > 0
