@@ -29,7 +29,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
 #[test]
 #[ignore = "needs the TypeScript pi; run `cargo xtask interop extensions`"]
 fn the_examples_do_the_same_in_both_programs() {
-    let only = std::env::var("PI_EXAMPLES").unwrap_or_default();
+    let only = std::env::var_os("PI_EXAMPLES").unwrap_or_default();
+    let only = only.to_string_lossy();
     let only: Vec<&str> = only.split(',').filter(|name| !name.is_empty()).collect();
     let package = PathBuf::from(std::env::var_os("PI_PEER_DIR").expect("PI_PEER_DIR: its package"));
     let node = std::env::var_os("NODE").unwrap_or_else(|| "node".into());
