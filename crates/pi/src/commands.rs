@@ -52,6 +52,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["remove" | "uninstall"] => packages::remove(args),
         ["update"] => packages::update(args),
         ["list"] => packages::list(args),
+        ["config", "resources"] => packages::resources(args),
         ["config", "list"] => config::list(args),
         ["config", "get"] => config::get(args),
         ["config", "set"] => config::set(args),

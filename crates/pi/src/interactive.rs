@@ -63,7 +63,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
-use pi_coding_agent::config::Trust;
+use pi_coding_agent::config::{SettingsScope, SettingsStore, Trust};
 use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::session::{SessionEvent, SessionListener};
 use pi_coding_agent::{Environment, SessionSelector, load_settings};
@@ -74,6 +74,7 @@ use tokio::time::timeout;
 use app::{App, Leave, Parts};
 use display::Display;
 use event_loop::Sources;
+use panels::resources::ResourcesPanel;
 use panels::resume::{Answer, ResumePanel};
 use preferences::Preferences;
 use prelude::Prelude;
@@ -182,6 +183,37 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     leave::leave(&mut app, arguments.session_dir.as_deref());
     let _ = timeout(GRACE_PERIOD, runtime.shut_down()).await;
     leave.into()
+}
+
+/// Shows the selector of resources, without a session.
+pub(crate) async fn select_resources(
+    environment: Environment,
+    settings: SettingsStore,
+    scope: SettingsScope,
+) -> ExitCode {
+    let work = async move {
+        let options = crate::arguments::Screen::default();
+        let preferences = preferences::read(settings.settings(), &options, &environment);
+        let signals = match Signals::new() {
+            Ok(signals) => signals,
+            Err(error) => return fail(&format!("cannot receive signals: {error}"), Exit::Failed),
+        };
+        let (display, keyboard) = match Display::open(&environment, &preferences) {
+            Ok(opened) => opened,
+            Err(error) => return fail(&format!("cannot use the terminal: {error}"), Exit::Failed),
+        };
+        let decoder = display.decoder();
+        let mut prelude = Prelude { display, keyboard, decoder, signals };
+        let (keymap, _) = keys::load(&environment);
+        let mut panel = ResourcesPanel::new(environment.clone(), settings, scope);
+        let answer = prelude.ask(&environment, &preferences, &keymap, &mut panel).await;
+        prelude.display.close();
+        match answer {
+            Ok(_) => Exit::Success.into(),
+            Err(leave) => leave.into(),
+        }
+    };
+    LocalSet::new().run_until(Box::pin(work)).await
 }
 
 /// Asks which session to resume.

@@ -22,10 +22,23 @@ pub struct ConfiguredPackage {
     pub directory: PathBuf,
     /// The settings select resources of the package.
     pub is_filtered: bool,
+    /// The entry of a project changes the selection of the same package of the user.
+    pub is_delta: bool,
     entry: PackageSource,
 }
 
 impl ConfiguredPackage {
+    /// Returns a text that is equal for two entries of one package.
+    pub fn identity(&self, environment: &Environment) -> Option<String> {
+        let base = base(environment, self.scope);
+        Some(self.location.as_ref().ok()?.identity(&base, environment))
+    }
+
+    /// Returns true if only selected resources are loaded.
+    fn is_partial(&self) -> bool {
+        matches!(self.entry, PackageSource::Part { autoload: Some(false), .. })
+    }
+
     /// Returns the package as a source of resources.
     pub fn root(&self) -> PackageRoot {
         let (autoload, extensions, skills, prompts, themes) = match self.entry.clone() {
@@ -51,16 +64,21 @@ impl ConfiguredPackage {
     }
 }
 
+/// Returns the directory of a settings file.
+fn base(environment: &Environment, scope: SettingsScope) -> PathBuf {
+    match scope {
+        SettingsScope::User => environment.agent_directory.clone(),
+        SettingsScope::Project => environment.project_directory(),
+    }
+}
+
 /// Returns the packages of a settings file.
 pub fn configured_packages(
     environment: &Environment,
     settings: &SettingsStore,
     scope: SettingsScope,
 ) -> Vec<ConfiguredPackage> {
-    let base = match scope {
-        SettingsScope::User => environment.agent_directory.clone(),
-        SettingsScope::Project => environment.project_directory(),
-    };
+    let base = base(environment, scope);
     let entries = settings.scope(scope).packages.unwrap_or_default();
     let package = |entry: PackageSource| {
         let (source, is_filtered) = match &entry {
@@ -70,15 +88,43 @@ pub fn configured_packages(
         let location = PackageLocation::parse(&source);
         let place = location.as_ref().map(|location| location.directory(&base, environment));
         let directory = place.unwrap_or_default();
-        ConfiguredPackage { scope, source, location, directory, is_filtered, entry }
+        let is_delta = false;
+        ConfiguredPackage { scope, source, location, directory, is_filtered, is_delta, entry }
     };
-    entries.into_iter().map(package).collect()
+    let mut packages: Vec<ConfiguredPackage> = entries.into_iter().map(package).collect();
+    if scope == SettingsScope::Project && packages.iter().any(ConfiguredPackage::is_partial) {
+        let users = configured_packages(environment, settings, SettingsScope::User);
+        for package in packages.iter_mut().filter(|package| package.is_partial()) {
+            let own = package.identity(environment);
+            package.is_delta = users.iter().any(|user| user.identity(environment) == own);
+        }
+    }
+    packages
 }
 
 /// Returns the themes of the installed packages, those of a trusted project first.
 pub fn package_themes(environment: &Environment, settings: &SettingsStore) -> Vec<PathBuf> {
     let roots = installed(environment, settings, &mut Vec::new());
     roots.iter().flat_map(|root| root.theme_files(environment)).collect()
+}
+
+/// Adds the decisions of a project to the selection of the user.
+fn narrow(root: &mut PackageRoot, delta: &ConfiguredPackage) {
+    let PackageSource::Part { extensions, skills, prompts, themes, .. } = &delta.entry else {
+        return;
+    };
+    let add = |filter: &mut Option<Vec<String>>, more: &Option<Vec<String>>| {
+        let Some(more) = more.as_ref().filter(|more| !more.is_empty()) else { return };
+        // An empty list selects nothing; a further entry must not select everything.
+        let selects_nothing = filter.as_ref().is_some_and(Vec::is_empty);
+        let list = filter.get_or_insert_default();
+        list.extend(selects_nothing.then(|| "!**".to_owned()));
+        list.extend(more.iter().cloned());
+    };
+    add(&mut root.extensions, extensions);
+    add(&mut root.skills, skills);
+    add(&mut root.prompts, prompts);
+    add(&mut root.themes, themes);
 }
 
 /// Returns the installed packages of the settings, those of the project first, which take
@@ -89,14 +135,23 @@ pub(super) fn installed(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<PackageRoot> {
     let mut roots: Vec<PackageRoot> = Vec::new();
+    let mut deltas: Vec<ConfiguredPackage> = Vec::new();
     for scope in [SettingsScope::Project, SettingsScope::User] {
         for package in configured_packages(environment, settings, scope) {
+            if package.is_delta {
+                deltas.push(package);
+                continue;
+            }
             if let Err(invalid) = &package.location {
                 problems.push(Diagnostic::warning(None, format!("{invalid}; remove it")));
             } else if roots.iter().any(|root| root.directory == package.directory) {
                 continue;
             } else if package.directory.exists() {
-                roots.push(package.root());
+                let identity = package.identity(environment);
+                let mut root = package.root();
+                let same = deltas.iter().filter(|delta| delta.identity(environment) == identity);
+                same.for_each(|delta| narrow(&mut root, delta));
+                roots.push(root);
             } else {
                 let source = &package.source;
                 let message =

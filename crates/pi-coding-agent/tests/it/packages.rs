@@ -31,3 +31,38 @@ async fn installed_packages_are_used_and_missing_ones_reported() {
     assert_eq!(messages.len(), 1, "{messages:?}");
     assert!(messages[0].contains("npm:missing is not installed"), "{messages:?}");
 }
+
+#[tokio::test]
+async fn a_project_changes_the_selection_of_a_package_of_the_user() {
+    let directory = tempfile::tempdir().unwrap();
+    let (project, agent) = (directory.path().join("project"), directory.path().join("agent"));
+    let package = agent.join("npm/node_modules/pack");
+    std::fs::create_dir_all(package.join("prompts")).unwrap();
+    std::fs::create_dir_all(project.join(".pi")).unwrap();
+    for name in ["a", "b", "c"] {
+        std::fs::write(package.join(format!("prompts/{name}.md")), "Do.\n").unwrap();
+    }
+    for (user, delta, expected) in [
+        (r#""npm:pack""#, r#"["-prompts/a.md"]"#, &["b", "c"][..]),
+        (r#"{"source": "npm:pack", "prompts": ["-prompts/c.md"]}"#, r#"["-prompts/a.md"]"#, &["b"]),
+        (r#"{"source": "npm:pack", "prompts": []}"#, r#"["+prompts/a.md"]"#, &["a"]),
+        (r#""npm:pack""#, "[]", &["a", "b", "c"]),
+    ] {
+        std::fs::write(agent.join("settings.json"), format!(r#"{{"packages": [{user}]}}"#))
+            .unwrap();
+        let own = format!(
+            r#"{{"packages": [{{"source": "npm:pack@1", "autoload": false, "prompts": {delta}}}]}}"#
+        );
+        std::fs::write(project.join(".pi/settings.json"), own).unwrap();
+        let mut options = AgentOptions::new(Environment::new(&project, &agent));
+        options.session = SessionSelector::InMemory;
+        options.approve = Some(true);
+        let model = CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model()));
+        options.custom_model = Some(model);
+        let created = create_agent_session(options).await.unwrap();
+        let commands = created.runtime.session().commands();
+        let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
+        assert_eq!(names, expected, "{user} {delta}");
+        assert!(created.diagnostics.is_empty(), "{:?}", created.diagnostics);
+    }
+}

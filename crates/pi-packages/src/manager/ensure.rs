@@ -60,6 +60,10 @@ impl PackageManager {
     }
 
     fn is_missing(&self, package: &ConfiguredPackage) -> bool {
+        if package.is_delta {
+            // The package itself is that of the user.
+            return false;
+        }
         match &package.location {
             Ok(PackageLocation::Npm { spec, .. }) => {
                 let root = self.base(package.scope).join("npm");

@@ -47,7 +47,7 @@ impl PackageManager {
 
     /// Updates one package. Returns true if it changed.
     async fn update_package(&mut self, package: &ConfiguredPackage) -> Result<bool, PackageError> {
-        if self.is_offline {
+        if self.is_offline || package.is_delta {
             return Ok(false);
         }
         let base = self.base(package.scope);

@@ -1,10 +1,10 @@
 //! `pi install`, `remove`, `update` and `list`: packages of resources. The lines on stdout are those
 //! of the TypeScript pi; everything else goes to stderr.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
-use pi_coding_agent::config::SettingsScope;
+use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::resources::PackageContents;
 use pi_coding_agent::{AgentOptions, ConfiguredPackage, Environment};
 use pi_packages::{Changed, PackageError, PackageEvent, PackageManager};
@@ -121,6 +121,20 @@ pub(super) fn list(args: &CommandArgs) -> CommandResult {
     Ok(print(&groups.join("\n")))
 }
 
+/// Opens the screen on which resources of packages are switched on and off.
+pub(super) fn resources(args: &CommandArgs) -> CommandResult {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Failure::usage("the selection of resources needs a terminal")
+            .hint("list the settings with `pi config list`, packages with `pi list`"));
+    }
+    let (environment, settings) = load(args)?;
+    let scope = scope(args);
+    if scope == SettingsScope::Project && !settings.is_trusted() {
+        return Err(PackageError::NotTrusted.into());
+    }
+    Ok(block_on(Box::pin(crate::interactive::select_resources(environment, settings, scope))))
+}
+
 /// Returns the lines of a package: its source, and its directory if it is installed.
 fn row(package: &ConfiguredPackage) -> String {
     let filtered = if package.is_filtered { " (filtered)" } else { "" };
@@ -166,9 +180,8 @@ fn scope(args: &CommandArgs) -> SettingsScope {
     if args.has("local") { SettingsScope::Project } else { SettingsScope::User }
 }
 
-/// Creates the package manager of the working directory. `--approve` and `--no-approve` decide
-/// about trust in the project.
-fn manager(args: &CommandArgs) -> Result<(Environment, PackageManager), Failure> {
+/// Loads the settings. `--approve` and `--no-approve` decide about trust in the project.
+fn load(args: &CommandArgs) -> Result<(Environment, SettingsStore), Failure> {
     let environment = environment::read().map_err(Failure::failed)?;
     let mut options = AgentOptions::new(environment.clone());
     options.approve = match (args.has("approve"), args.has("no-approve")) {
@@ -181,6 +194,12 @@ fn manager(args: &CommandArgs) -> Result<(Environment, PackageManager), Failure>
     problems.extend(settings.diagnostics());
     problems.extend(settings.guard_error().cloned());
     problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
+    Ok((environment, settings))
+}
+
+/// Creates the package manager of the working directory.
+fn manager(args: &CommandArgs) -> Result<(Environment, PackageManager), Failure> {
+    let (environment, settings) = load(args)?;
     let is_offline = environment::is_offline(&environment);
     let manager = PackageManager::new(environment.clone(), settings, Box::new(report));
     Ok((environment, manager.offline(is_offline)))

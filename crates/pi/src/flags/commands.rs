@@ -65,14 +65,14 @@ pub(crate) const COMMANDS: &[Command] = &[
     packages::UNINSTALL,
     packages::UPDATE,
     packages::LIST,
-    Command::new("config", "List, print and change settings")
+    Command::new("config", "Select resources of packages; list, print and change settings")
         .details(
             "KEY is a key of settings.json, with dots between groups: retry.maxRetries. Settings \
              are those of the user (settings.json in the agent directory) and, if it is trusted, \
              of the project (.pi/settings.json), which take precedence.",
         )
         .commands(CONFIG)
-        .default("list"),
+        .default("resources"),
     Command::new("doctor", "Check the installation and the configuration")
         .details(
             "Every problem is shown with its fix. The exit code is 1 if there is an error.",
@@ -297,6 +297,7 @@ const PROJECT: Flag =
         .short("l");
 
 const CONFIG: &[Command] = &[
+    packages::RESOURCES,
     Command::new("list", "List settings with value, source and description")
         .words("[KEY]", 0, 1)
         .completes(Completes::Settings)

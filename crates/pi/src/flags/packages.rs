@@ -9,6 +9,7 @@ pub(super) const LOCAL: Flag =
 
 pub(super) const INSTALL: Command = Command::new("install", "Install a package")
     .words("SOURCE", 1, 1)
+    .files()
     .details(
         "SOURCE is npm:NAME[@VERSION], git:HOST/USER/REPOSITORY[@REF], an https:// or ssh:// URL \
          of a git repository, or a path. The package is installed without npm and without Node; \
@@ -57,3 +58,12 @@ pub(super) const LIST: Command = Command::new("list", "List packages")
          (filtered) marks a package of which the settings select resources.",
     )
     .flags(&[JSON, APPROVE, NO_APPROVE]);
+
+pub(super) const RESOURCES: Command =
+    Command::new("resources", "Switch the resources of packages on and off, on a screen")
+        .details(
+            "Space switches a resource, Tab changes between your settings and those of the \
+             project. The selection is written to `packages` in the settings as `+path` and \
+             `-path`. This is what `pi config` does without a command.",
+        )
+        .flags(&[LOCAL, APPROVE, NO_APPROVE]);

@@ -20,6 +20,7 @@ mod logout;
 mod model;
 mod name;
 mod new;
+mod packages;
 mod quit;
 mod reload;
 mod resume;
@@ -97,6 +98,12 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("reload", "Reads settings, keys, themes and resources again", reload::run),
     Command::new("quit", "Leaves pi", quit::run),
     Command::new("context", "Shows what fills the context window", context::run),
+    Command::new(
+        "packages",
+        "Selects resources of packages; installs, removes and updates them",
+        packages::run,
+    )
+    .arguments("<install|remove|update source>"),
     Command::new("undo", "Takes back the file changes of the last run", undo::undo),
     Command::new("redo", "Repeats file changes that were taken back", undo::redo),
     Command::new("demo", "Shows pi at work without a key", demo::run),

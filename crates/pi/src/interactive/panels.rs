@@ -16,6 +16,7 @@ pub(super) mod logout;
 pub(super) mod model;
 mod providers;
 mod question;
+pub(super) mod resources;
 pub(super) mod resume;
 pub(super) mod scoped_models;
 mod scroll;

@@ -110,8 +110,10 @@ fn the_list_shows_values_and_sources() {
     std::fs::create_dir(env.project().join(".pi")).unwrap();
     let project = r#"{"defaultModel": "m2", "retry": {"maxRetries": 9}}"#;
     std::fs::write(env.project().join(".pi/settings.json"), project).unwrap();
-    let list = env.out(&["config"]);
-    assert_eq!(list, env.out(&["config", "list"]));
+    let list = env.out(&["config", "list"]);
+    let (code, message) = env.failure(&["config"]);
+    assert_eq!(code, Some(2), "{message}");
+    assert!(message.contains("the selection of resources needs a terminal"), "{message}");
     for line in [
         "defaultModel = m1 (user)",
         "defaultProvider (not set)",

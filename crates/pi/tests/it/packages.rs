@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::registry::{Fault, TestRegistry};
+use crate::terminal::Terminal;
 use crate::test_env::TestEnv;
 
 struct PackageEnv {
@@ -216,4 +217,21 @@ fn two_installations_at_once_both_succeed() {
         settings["packages"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
     packages.sort_unstable();
     assert_eq!(packages, ["npm:a", "npm:b", "npm:c", "npm:d"]);
+}
+
+#[test]
+fn resources_are_selected_on_a_screen() {
+    let env = PackageEnv::new();
+    env.registry.publish("pk", "1.0.0", json!({}));
+    env.pi(&["install", "npm:pk"]);
+    let mut terminal = Terminal::start(env.command(&["config"]));
+    terminal.wait_for("Global Resources");
+    terminal.wait_for("main.ts");
+    terminal.type_text(" ");
+    terminal.wait_for("[ ]");
+    terminal.type_text("\u{1b}");
+    let (status, text) = terminal.finish();
+    assert!(status.success(), "{text}");
+    let expected = json!([{"source": "npm:pk", "extensions": ["-extensions/main.ts"]}]);
+    assert_eq!(env.settings()["packages"], expected);
 }
