@@ -2,22 +2,21 @@
 
 const native = require("native:editor");
 const { Completion } = require("pi:tui/completion");
-const { getKeybindings } = require("pi:tui/keybindings");
+const { getKeybindings, versionOf } = require("pi:tui/keybindings");
 const { CURSOR_MARKER, renderFakeCursor, stripTerminalSequences, truncateToWidth, visibleWidth } = require("pi:tui/text");
 
 /** Frees the text of editors that were collected. */
 const registry = new FinalizationRegistry((id) => native.free(id));
 
 /** The keybindings that Rust knows. */
-let known;
+let known = { keybindings: undefined, version: 0 };
 
 function sendKeybindings() {
 	const keybindings = getKeybindings();
-	const bindings = keybindings.getUserBindings?.() ?? {};
-	const text = JSON.stringify(bindings);
-	if (text === known) return;
-	known = text;
-	native.setKeys(bindings);
+	const version = versionOf(keybindings);
+	if (known.keybindings === keybindings && known.version === version) return;
+	known = { keybindings, version };
+	native.setKeys(keybindings.getUserBindings?.() ?? {});
 }
 
 class Editor {

@@ -17,7 +17,8 @@ const MODULES = {
 	"pi:tui/markdown": ["Markdown", "Marked", "renderLatex"],
 	"pi:tui/image": ["Image", "allocateImageId", "calculateImageRows", "deleteAllKittyImages", "deleteKittyImage", "encodeITerm2", "encodeKitty", "getGifDimensions", "getImageDimensions", "getJpegDimensions", "getPngDimensions", "getWebpDimensions", "imageFallback", "renderImage", "setImageTranscoder"],
 	"pi:tui/colors": ["backgroundAnsi", "colorToHex", "colorToOkhsl", "colorToOklch", "colorToRgb", "foregroundAnsi", "getTerminalColorMode", "indexedColor", "mixColors", "okhslColor", "oklabToOkhslLightness", "oklchColor", "parseColor", "rgbColor", "styleText", "styleTextWithAnsi"],
-	"pi:tui/terminal": ["ProcessTerminal", "StdinBuffer", "detectCapabilities", "formatProgramStatus", "getCapabilities", "getCellDimensions", "getNativeClipboard", "isAppleTerminalSession", "parseTerminalColorSchemeReport", "resetCapabilitiesCache", "setCapabilities", "setCapabilityOverrides", "setCellDimensions"],
+	"pi:tui/terminal": ["ProcessTerminal", "detectCapabilities", "formatProgramStatus", "getCapabilities", "getCellDimensions", "getNativeClipboard", "isAppleTerminalSession", "parseTerminalColorSchemeReport", "resetCapabilitiesCache", "setCapabilities", "setCapabilityOverrides", "setCellDimensions"],
+	"pi:tui/stdin-buffer": ["StdinBuffer"],
 	"pi:tui/tui": ["TUI", "TuiAltScreen", "TuiMainScreen", "isViewportTUI"],
 };
 

@@ -67,6 +67,10 @@ function listOf(keys) {
 	return Array.isArray(keys) ? [...new Set(keys)] : [keys];
 }
 
+/** Numbers that grow when the user's keys of a manager change. */
+const versions = new WeakMap();
+exports.versionOf = (keybindings) => versions.get(keybindings) ?? 0;
+
 class KeybindingsManager {
 	#definitions;
 	#user;
@@ -109,6 +113,7 @@ class KeybindingsManager {
 
 	setUserBindings(userBindings) {
 		this.#user = userBindings;
+		versions.set(this, exports.versionOf(this) + 1);
 		this.#keys.clear();
 		for (const [action, definition] of Object.entries(this.#definitions)) {
 			this.#keys.set(action, listOf(userBindings[action] ?? definition.defaultKeys));

@@ -6,21 +6,22 @@ let cached;
 let overrides = {};
 let cell = { widthPx: 9, heightPx: 18 };
 
+/** Terminals by their names: the protocol for images. All of them show colors and links. */
+const PROGRAMS = { kitty: "kitty", ghostty: "kitty", wezterm: "kitty", warpterminal: "kitty", "iterm.app": "iterm2", vscode: null, alacritty: null, zed: null };
+
 /** Returns the abilities of the terminal that the environment names. */
 function detectCapabilities() {
 	const env = globalThis.process?.env ?? {};
-	const stdout = globalThis.process?.stdout;
-	const program = (env.TERM_PROGRAM ?? "").toLowerCase();
 	const term = (env.TERM ?? "").toLowerCase();
 	const trueColor = env.COLORTERM === "truecolor" || env.COLORTERM === "24bit";
 	// A multiplexer shows neither images nor links of the terminal around it.
 	if (env.TMUX || term.startsWith("tmux") || term.startsWith("screen")) return { images: null, trueColor, hyperlinks: false };
-	if (env.KITTY_WINDOW_ID || program === "kitty" || term.includes("kitty")) return { images: "kitty", trueColor: true, hyperlinks: true };
-	if (program === "ghostty" || term.includes("ghostty") || env.GHOSTTY_RESOURCES_DIR) return { images: "kitty", trueColor: true, hyperlinks: true };
-	if (env.WEZTERM_PANE || program === "wezterm") return { images: "kitty", trueColor: true, hyperlinks: true };
-	if (env.ITERM_SESSION_ID || program === "iterm.app") return { images: "iterm2", trueColor: true, hyperlinks: true };
-	if (program === "vscode" || program === "alacritty") return { images: null, trueColor: true, hyperlinks: true };
-	return { images: null, trueColor, hyperlinks: Boolean(stdout?.isTTY) && Boolean(env.WT_SESSION) };
+	let images = PROGRAMS[(env.TERM_PROGRAM ?? "").toLowerCase()];
+	if (env.KITTY_WINDOW_ID || env.GHOSTTY_RESOURCES_DIR || term.includes("ghostty") || env.WEZTERM_PANE) images = "kitty";
+	else if (env.ITERM_SESSION_ID) images = "iterm2";
+	else if (env.WT_SESSION) images ??= null;
+	if (images !== undefined) return { images, trueColor: true, hyperlinks: true };
+	return { images: null, trueColor: trueColor || env.TERMINAL_EMULATOR === "JetBrains-JediTerm", hyperlinks: false };
 }
 exports.detectCapabilities = detectCapabilities;
 
@@ -92,102 +93,3 @@ for (const name of ACTIONS) {
 	Object.defineProperty(ProcessTerminal.prototype, name, { value: missing(`ProcessTerminal.${name}`), configurable: true, writable: true });
 }
 exports.ProcessTerminal = ProcessTerminal;
-
-const PASTE_START = "\x1b[200~";
-const PASTE_END = "\x1b[201~";
-/** A sequence that is complete; what begins like one and is not waits for more. */
-const COMPLETE = /^\x1b(?:\[M[^]{3}|\[<[\d;]*[mM]|\[\[[A-E]|\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|O[^]|[P_\]][^]*?(?:\x1b\\|\x07)|[^[OP_\]\x1b])/;
-
-/** Cuts input into sequences and emits them as `data`, pastes as `paste`. */
-class StdinBuffer {
-	#buffer = "";
-	#paste;
-	#timer;
-	#timeout;
-	#escapeTimeout;
-	#listeners = new Map();
-
-	constructor(options = {}) {
-		this.#timeout = options.timeout ?? 50;
-		this.#escapeTimeout = options.escapeTimeout ?? 10;
-	}
-
-	on(event, listener) {
-		this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener]);
-		return this;
-	}
-
-	off(event, listener) {
-		this.#listeners.set(event, (this.#listeners.get(event) ?? []).filter((one) => one !== listener));
-		return this;
-	}
-
-	emit(event, ...values) {
-		const listeners = this.#listeners.get(event) ?? [];
-		for (const listener of listeners) listener.apply(this, values);
-		return listeners.length > 0;
-	}
-
-	process(data) {
-		clearTimeout(this.#timer);
-		this.#buffer += typeof data === "string" ? data : new TextDecoder().decode(data);
-		while (this.#buffer !== "") {
-			const before = this.#buffer.length;
-			this.#take();
-			if (this.#buffer.length === before) break;
-		}
-		if (this.#buffer === "" || this.#paste !== undefined) return;
-		const wait = this.#buffer === "\x1b" ? this.#escapeTimeout : this.#timeout;
-		this.#timer = setTimeout(() => this.flush().forEach((sequence) => this.emit("data", sequence)), wait);
-	}
-
-	#take() {
-		if (this.#paste !== undefined) {
-			this.#paste += this.#buffer;
-			this.#buffer = "";
-			const end = this.#paste.indexOf(PASTE_END);
-			if (end < 0) return;
-			const text = this.#paste.slice(0, end);
-			this.#buffer = this.#paste.slice(end + PASTE_END.length);
-			this.#paste = undefined;
-			this.emit("paste", text);
-		} else if (this.#buffer.startsWith(PASTE_START)) {
-			this.#paste = "";
-			this.#buffer = this.#buffer.slice(PASTE_START.length);
-		} else if (this.#buffer.startsWith("\x1b")) {
-			const sequence = COMPLETE.exec(this.#buffer)?.[0];
-			if (sequence !== undefined) this.#emitFirst(sequence.length);
-		} else {
-			this.#emitFirst(String.fromCodePoint(this.#buffer.codePointAt(0)).length);
-		}
-	}
-
-	#emitFirst(length) {
-		const sequence = this.#buffer.slice(0, length);
-		this.#buffer = this.#buffer.slice(length);
-		this.emit("data", sequence);
-	}
-
-	flush() {
-		clearTimeout(this.#timer);
-		const rest = this.#buffer;
-		this.#buffer = "";
-		return rest === "" ? [] : [rest];
-	}
-
-	clear() {
-		clearTimeout(this.#timer);
-		this.#buffer = "";
-		this.#paste = undefined;
-	}
-
-	getBuffer() {
-		return this.#buffer;
-	}
-
-	destroy() {
-		this.clear();
-		this.#listeners.clear();
-	}
-}
-exports.StdinBuffer = StdinBuffer;

@@ -32,5 +32,6 @@ pub(super) const MODULES: &[HostModule] = host_modules! {
     "pi:tui/image" = "tui/image.js",
     "pi:tui/colors" = "tui/colors.js",
     "pi:tui/terminal" = "tui/terminal.js",
+    "pi:tui/stdin-buffer" = "tui/stdin-buffer.js",
     "pi:tui/tui" = "tui/tui.js",
 };

@@ -57,6 +57,11 @@ async fn themes() {
     compare_in("tui", "themes.ts", "themes", &[]).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn completion() {
+    compare_in("tui", "completion.ts", "completion", &[]).await;
+}
+
 /// Renders a text with every component; the result names the lines that are too wide and the
 /// components that throw.
 const HOSTILE: &str = r#"

@@ -378,3 +378,10 @@ fn the_unfinished_end_of_a_long_text_is_short() {
         assert!(rendered <= 70, "{rendered} lines are left");
     }
 }
+
+#[test]
+fn a_tree_has_blocks_gaps_and_inline_elements() {
+    let text = "# A *b*\n\n- x\n- [x] y\n\n  z\n\n> q\n\n|a|b|\n|-|:-:|\n|1|`2`|\n\nc\\*d ~e~ &amp; $x^2$\n";
+    let tree = serde_json::to_string_pretty(&super::tree(text, true)).unwrap();
+    insta::assert_snapshot!(tree);
+}

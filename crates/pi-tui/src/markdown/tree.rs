@@ -362,10 +362,13 @@ impl Builder<'_> {
         let tokens = &mut self.last().tokens;
         // Neighbors are one text, in which addresses are found as a whole.
         if let Some(last) = tokens.last_mut()
-            && let Some(known) = text_of(last)
+            && text_of(last).is_some()
         {
-            let joined = format!("{known}{text}");
-            *last = json!({ "type": "text", "raw": joined, "text": joined });
+            for field in ["raw", "text"] {
+                if let Some(Value::String(known)) = last.get_mut(field) {
+                    known.push_str(text);
+                }
+            }
             return;
         }
         tokens.push(json!({ "type": "text", "raw": text, "text": text }));
