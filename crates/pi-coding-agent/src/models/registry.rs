@@ -21,7 +21,7 @@ use super::file::{ModelsFile, ProviderRecord};
 use super::local::{self, Endpoint, ServerKind};
 use super::resolve::ModelName;
 use crate::Environment;
-use crate::config::{StoredCredential, ValueResolver};
+use crate::config::{AuthStore, StoredCredential, ValueResolver};
 use crate::extension::Registry;
 use crate::secrets::{configured_secrets, header_secrets};
 
@@ -163,6 +163,24 @@ impl ModelRegistry {
     ) -> Result<(Option<SecretString>, BTreeMap<String, String>), CredentialError> {
         let authorization = self.shared.authorize(model).await?;
         Ok((authorization.key, authorization.headers))
+    }
+
+    /// Returns the tokens of a login; `None` if the provider has none.
+    pub fn stored_login(&self, provider: &str) -> Option<StoredCredential> {
+        let stored = (self.shared.stored)(provider).ok().flatten();
+        stored.filter(|stored| matches!(stored, StoredCredential::Oauth { .. }))
+    }
+
+    /// Stores the tokens of a login that were renewed.
+    pub fn store_login(
+        &self,
+        provider: &str,
+        login: &StoredCredential,
+    ) -> Result<(), crate::config::ConfigError> {
+        if let StoredCredential::Oauth { access, refresh, .. } = login {
+            self.secrets().add([access.clone(), refresh.clone()]);
+        }
+        AuthStore::new(&self.shared.environment.agent_directory).set(provider, login)
     }
 
     /// Returns the secrets of this program: configured ones, and the keys of requests.

@@ -58,7 +58,8 @@ class ModelRegistry {
 	}
 	async getApiKeyAndHeaders(model) {
 		try {
-			const { apiKey, headers } = await native.auth(this.#id, model);
+			assertActive(this.#binding);
+			const { apiKey, headers } = await providers().credentials(this.#binding, model);
 			return { ok: true, apiKey, headers };
 		} catch (error) {
 			return { ok: false, error: error.message };

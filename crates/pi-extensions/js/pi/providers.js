@@ -62,6 +62,7 @@ exports.registerProvider = function registerProvider(binding, provider, config) 
 		handles.release(number);
 		throw error;
 	}
+	for (const [other, known] of registered) if (known.binding.isStale) registered.delete(other);
 	registered.set(name, { binding, config });
 };
 
@@ -96,10 +97,31 @@ exports.refreshModels = async function refreshModels(options = {}) {
 	return { errors };
 };
 
-/** Returns the key and headers of a request, as far as the provider has any. */
-async function credentials(binding, model) {
+/** Returns the tokens of a login, renewed by the provider if they have expired. */
+async function loginOf(binding, provider, oauth) {
+	const models = require("native:models");
+	const stored = models.login(binding.id, provider) ?? undefined;
+	if (stored === undefined || Date.now() < stored.expires) return stored;
+	const controller = new (require("pi:abort").AbortController)();
+	const renewed = { ...stored, ...(await oauth.refreshToken(stored, controller.signal)), type: "oauth" };
+	models.storeLogin(binding.id, provider, renewed);
+	return renewed;
+}
+
+/** Returns the key and headers of a request to a model: `{ apiKey?, headers? }`. */
+exports.credentials = async function credentials(binding, model) {
+	const oauth = exports.configOf(model.provider)?.oauth;
+	if (typeof oauth?.getApiKey === "function") {
+		const login = await loginOf(binding, model.provider, oauth);
+		if (login !== undefined) return { apiKey: oauth.getApiKey(login) };
+	}
+	return require("native:models").auth(binding.id, model);
+};
+
+/** Returns the credentials of a provider that an extension serves, as far as it has any. */
+async function ownCredentials(binding, model) {
 	try {
-		return await require("native:models").auth(binding.id, model);
+		return await exports.credentials(binding, model);
 	} catch {
 		// A provider of an extension may need no key; if it does, it fails with its own message.
 		return {};
@@ -120,7 +142,7 @@ exports.startStream = function startStream(id, number, token, model, context, op
 	const run = async () => {
 		const { binding, config } = handles.get(number);
 		const signal = signals.open(token);
-		const { apiKey, headers } = await credentials(binding, model);
+		const { apiKey, headers } = await ownCredentials(binding, model);
 		const all = { ...options, ...hooks, apiKey: options.apiKey ?? apiKey, signal };
 		if (headers !== undefined) all.headers = { ...headers, ...options.headers };
 		const stream = await config.streamSimple(model, context, all);
@@ -145,6 +167,7 @@ exports.registerMcpServer = function registerMcpServer(binding, name, config) {
 	if (other !== undefined && !other.binding.isStale && other.binding.path !== binding.path) {
 		throw new Error(`MCP server "${name}" conflicts with ${other.binding.path}`);
 	}
+	for (const [known, server] of mcpServers) if (server.binding.isStale) mcpServers.delete(known);
 	mcpServers.set(String(name), { binding, config });
 };
 

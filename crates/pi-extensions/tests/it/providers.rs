@@ -45,6 +45,13 @@ export default function (pi: any) {
             })();
             return s;
         } });
+    const login = { renewed: 0 };
+    pi.registerProvider("sso", { baseUrl: "http://sso.invalid", api: "sso-api", models: [model("sso-1")],
+        oauth: { name: "SSO", async login() { throw new Error("unused"); }, async refreshToken(old: any) { login.renewed += 1; return { access: old.refresh + "-new", refresh: "r2", expires: Date.now() + 1e6 }; }, getApiKey: (tokens: any) => "key-" + tokens.access },
+        async *streamSimple(model: any, _context: any, options: any) {
+            const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { ...cost, total: 0 } };
+            yield { type: "done", reason: "stop", message: { role: "assistant", content: [{ type: "text", text: options.apiKey + " " + login.renewed }], api: model.api, provider: model.provider, model: model.id, usage, stopReason: "stop", timestamp: 1 } };
+        } });
     pi.registerVirtualModel({ provider: "virtual", id: "router", name: "Router", route: (_request: any, ctx: any) => ({ model: ctx.modelRegistry.find("own", "own-1") }) });
     pi.registerTool({ name: "probe", description: "p", parameters: { type: "object", properties: { a: { type: "number" } } }, async execute(_i: string, p: any) { return { content: [{ type: "text", text: "probed " + p.a }] }; } });
     pi.registerCommand("p", { handler: async (args: string, ctx: any) => {
@@ -98,6 +105,22 @@ async fn a_provider_streams_in_javascript() {
     hanging.abort().await;
     run.await.unwrap().unwrap();
     assert_eq!(probe.ask("/p aborted").await, json!(true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_renews_its_login() {
+    let probe = start().await;
+    let auth = probe.trial.root.path().join("home/agent/auth.json");
+    let expired =
+        r#"{"sso":{"type":"oauth","access":"old","refresh":"r1","expires":1,"account":"a"}}"#;
+    std::fs::write(&auth, expired).unwrap();
+    probe.ask("/p use sso/sso-1").await;
+    for _ in 0..2 {
+        assert_eq!(probe.prompt("hello").await[1], "assistant key-r1-new 1");
+    }
+    let stored: serde_json::Value = serde_json::from_slice(&std::fs::read(&auth).unwrap()).unwrap();
+    assert_eq!(stored["sso"]["access"], "r1-new");
+    assert_eq!(stored["sso"]["account"], "a", "fields of the login stay");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -60,6 +60,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     object.set(
         "auth",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, model: Json| {
+            credentials_allowed(&ctx, &state)?;
             let session = session_of(&ctx, &state, id)?;
             session.refresh_registry();
             let model: Model = serde_json::from_value(model.0)
@@ -67,8 +68,46 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             state.promise_on_main(&ctx, async move { auth(&session, &model).await })
         })?,
     )?;
+    let state = host.clone();
+    object.set(
+        "login",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, provider: String| {
+            credentials_allowed(&ctx, &state)?;
+            let session = session_of(&ctx, &state, id)?;
+            let login = session.models().and_then(|models| models.stored_login(&provider));
+            Ok::<_, rquickjs::Error>(login.map(|login| Json(json!(login))))
+        })?,
+    )?;
+    let state = host.clone();
+    object.set(
+        "storeLogin",
+        Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'js>, id: ExtensionId, provider: String, login: Json| {
+                credentials_allowed(&ctx, &state)?;
+                let session = session_of(&ctx, &state, id)?;
+                let stored = match (session.models(), serde_json::from_value(login.0)) {
+                    (Some(models), Ok(login)) => {
+                        models.store_login(&provider, &login).map_err(NativeError::from)
+                    }
+                    (_, Err(error)) => Err(error.into()),
+                    (None, _) => Ok(()),
+                };
+                stored.map_err(|error| error.throw(&ctx))
+            },
+        )?,
+    )?;
     stream::install(ctx, host, &object)?;
     Ok(object)
+}
+
+/// Refuses the user's credentials to code that may not reach everything.
+fn credentials_allowed(ctx: &Ctx<'_>, host: &Host) -> rquickjs::Result<()> {
+    if host.access.is_trusted() {
+        return Ok(());
+    }
+    let refused = "the credentials of models are not available to extensions with limited rights";
+    Err(NativeError::new(refused).throw(ctx))
 }
 
 /// Describes a provider: its display name and the source of its credentials.
