@@ -1,5 +1,5 @@
 //! `cargo xtask bench [--quick] [PART...]`: measures the CPU time and memory of streams, turns of
-//! the loop, sessions, searches, commands, the program itself, its guard and its screen.
+//! the loop, sessions, searches, commands, the program itself, its guard, its screen and its extensions.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It prints numbers and marks those over budget. A number over
@@ -11,6 +11,8 @@ mod agent;
 mod clock;
 #[cfg(any(feature = "bench", test))]
 mod commands;
+#[cfg(any(feature = "bench", test))]
+mod extensions;
 #[cfg(any(feature = "bench", test))]
 mod feed;
 #[cfg(all(target_os = "linux", any(feature = "bench", test)))]
@@ -38,8 +40,8 @@ use crate::repository;
 pub(crate) use commands::perform;
 
 /// Parts that can be measured separately.
-const PARTS: [&str; 8] =
-    ["streams", "agent", "sessions", "search", "commands", "modes", "guard", "tui"];
+const PARTS: [&str; 9] =
+    ["streams", "agent", "sessions", "search", "commands", "modes", "guard", "tui", "extensions"];
 
 /// Errors of the task.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +80,7 @@ pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
             "sessions" => sessions::print(clock, quick),
             "search" => search::print(quick),
             "modes" => modes::print(quick),
+            "extensions" => extensions::print(quick),
             #[cfg(target_os = "linux")]
             "guard" => guard::print(quick),
             #[cfg(target_os = "linux")]
