@@ -43,6 +43,12 @@ function resultOf({ content, details, structuredContent, isError }) {
 	return result;
 }
 
+/** Returns a progress report. Those of commands have details from the first output on. */
+function updateOf(name, output) {
+	if (name === "bash" && output.content.length > 0) output.details ??= {};
+	return output;
+}
+
 /** Runs a tool; the promise is rejected with the error that the model would see. */
 async function run(name, settings, operations, params, signal, onUpdate) {
 	if (signal?.aborted) throw new Error(name === "bash" ? "Command aborted" : "Operation aborted");
@@ -58,7 +64,7 @@ async function run(name, settings, operations, params, signal, onUpdate) {
 			if (event === null) throw new Error(`${name}: the call was closed`);
 			if (event.type === "operation") perform(call, operations, running, event);
 			else if (event.type === "abort") running.get(event.id)?.abort();
-			else if (event.type === "update") onUpdate?.(resultOf(event.output));
+			else if (event.type === "update") onUpdate?.(updateOf(name, resultOf(event.output)));
 			else if (running.error !== undefined) throw running.error;
 			else if (event.type === "done") return resultOf(event.output);
 			else throw new Error(event.message);
@@ -171,7 +177,7 @@ function prepareEdit(args) {
 /** Creates the definition of a tool, with its renderers. */
 const definition = (name) => (cwd, options = {}) => {
 	const { label, description, parameters, constrainedSampling, promptSnippet, promptGuidelines } = declarationOf(name);
-	const tool = { name, label, description, parameters, constrainedSampling, promptSnippet, promptGuidelines, execute: executor(name, cwd, options) };
+	const tool = { name, label, description, parameters, constrainedSampling: constrainedSampling ?? undefined, promptSnippet, promptGuidelines, execute: executor(name, cwd, options) };
 	const schema = outputSchema(name);
 	if (schema !== undefined) tool.outputSchema = schema;
 	if (name === "edit") Object.assign(tool, { prepareArguments: prepareEdit, renderShell: "self" });
@@ -183,7 +189,7 @@ const definition = (name) => (cwd, options = {}) => {
 const tool = (name) => (cwd, options = {}) => {
 	const { label, description, parameters, constrainedSampling, promptSnippet, promptGuidelines } = declarationOf(name);
 	const result = {
-		name, label, description, parameters, constrainedSampling, outputSchema: outputSchema(name),
+		name, label, description, parameters, constrainedSampling: constrainedSampling ?? undefined, outputSchema: outputSchema(name),
 		prepareArguments: name === "edit" ? prepareEdit : undefined, executionMode: undefined, execute: executor(name, cwd, options),
 	};
 	return name === "bash" ? Object.assign(result, { promptSnippet, promptGuidelines }) : result;
