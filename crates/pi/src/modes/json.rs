@@ -53,8 +53,10 @@ async fn write(
         let mut exit = Exit::Success.into();
         for prompt in prompts {
             match submit(session, prompt).await {
-                Ok(outcome) if reports_failure => exit = exit_code(session, &outcome).into(),
-                Ok(_) => {}
+                Ok(Some(outcome)) if reports_failure => exit = exit_code(session, &outcome).into(),
+                Ok(Some(_)) => {}
+                // A command of an extension may have asked the model.
+                Ok(None) => session.wait_for_idle().await,
                 Err(failed) => {
                     exit = failed;
                     break;

@@ -53,24 +53,39 @@ pub(super) async fn answer(
     prompts: Vec<Prompt>,
     streamed: Option<&StreamedAnswer>,
 ) -> ExitCode {
+    let before = session.message_count();
     let mut last = Outcome::Completed;
+    let mut is_asked = false;
     for prompt in prompts {
         match submit(session, prompt).await {
-            Ok(outcome) => last = outcome,
+            Ok(outcome) => {
+                is_asked |= outcome.is_some();
+                last = outcome.unwrap_or(last);
+            }
             Err(exit) => return exit,
+        }
+    }
+    // A command of an extension needs no answer of the model, but may have asked for one.
+    if !is_asked {
+        session.wait_for_idle().await;
+        if session.message_count() == before || last_answer(session).is_none() {
+            return Exit::Success.into();
         }
     }
     show(session, &last, streamed)
 }
 
-/// Submits one prompt and waits until the session has settled.
-pub(super) async fn submit(session: &AgentSession, prompt: Prompt) -> Result<Outcome, ExitCode> {
+/// Submits one prompt and waits until the session has settled. `None` if an extension dealt with it.
+pub(super) async fn submit(
+    session: &AgentSession,
+    prompt: Prompt,
+) -> Result<Option<Outcome>, ExitCode> {
     if let Some(warning) = unknown_slash_command(session, &prompt.text) {
         note(&warning);
     }
     let options = PromptOptions::default().images(prompt.images);
     let submitted = session.submit(&prompt.text, options).await.map_err(|error| refused(&error))?;
-    let Disposition::Started(run) = submitted else { return Ok(Outcome::Completed) };
+    let Disposition::Started(run) = submitted else { return Ok(None) };
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
             let hint = format!("raise it with {}, or continue with `pi -c`", option_of(limit));
@@ -85,7 +100,7 @@ pub(super) async fn submit(session: &AgentSession, prompt: Prompt) -> Result<Out
             Exit::Limit,
         )),
         // A failure does not keep the next prompt from being submitted.
-        outcome => Ok(outcome),
+        outcome => Ok(Some(outcome)),
     }
 }
 
