@@ -14,24 +14,30 @@ function answer(call, id, name, value) {
 
 const encode = (data) => (typeof data === "string" ? new TextEncoder().encode(data) : data);
 
-/** Performs an operation of the extension for a call. */
-async function perform(call, operations, running, { id, name, args }) {
+/**
+ * Performs an operation of the extension for a call. `state` has the commands that run, and the
+ * first error of the extension, which says more than the tool can.
+ */
+async function perform(call, operations, state, { id, name, args }) {
+	const controller = new AbortController();
 	try {
 		if (name === "exec") {
 			const [command, cwd, env] = args;
-			const controller = new AbortController();
-			running.set(id, controller);
+			state.commands.set(id, controller);
 			const onData = (data) => native.data(call, id, encode(data));
-			const { exitCode } = await operations.exec(command, cwd, { onData, signal: controller.signal, timeout: running.timeout, env });
+			const { exitCode } = await operations.exec(command, cwd, { onData, signal: controller.signal, timeout: state.timeout, env });
 			native.answer(call, id, undefined, { exitCode });
 		} else {
 			answer(call, id, name, await operations[name](...args));
 		}
 	} catch (error) {
-		if (name === "exec" && !running.get(id)?.signal.aborted) running.error = error;
+		if (!controller.signal.aborted) {
+			state.error ??= error;
+			state.isCommandLost ||= name === "exec";
+		}
 		native.refuse(call, id, String(error?.code ?? ""), error instanceof Error ? error.message : String(error));
 	} finally {
-		running.delete(id);
+		state.commands.delete(id);
 	}
 }
 
@@ -56,18 +62,16 @@ async function run(name, settings, operations, params, signal, onUpdate) {
 	const call = native.start(name, { ...settings, operations: replaced }, params);
 	const abort = () => native.cancel(call);
 	signal?.addEventListener("abort", abort, { once: true });
-	const running = new Map();
-	running.timeout = params.timeout;
+	const state = { commands: new Map(), timeout: params.timeout, error: undefined, isCommandLost: false };
 	try {
 		for (;;) {
 			const event = await native.next(call);
 			if (event === null) throw new Error(`${name}: the call was closed`);
-			if (event.type === "operation") perform(call, operations, running, event);
-			else if (event.type === "abort") running.get(event.id)?.abort();
+			if (event.type === "operation") perform(call, operations, state, event);
+			else if (event.type === "abort") state.commands.get(event.id)?.abort();
 			else if (event.type === "update") onUpdate?.(updateOf(name, resultOf(event.output)));
-			else if (running.error !== undefined) throw running.error;
-			else if (event.type === "done") return resultOf(event.output);
-			else throw new Error(event.message);
+			else if (event.type === "done" && !state.isCommandLost) return resultOf(event.output);
+			else throw state.error ?? new Error(event.message);
 		}
 	} finally {
 		signal?.removeEventListener("abort", abort);

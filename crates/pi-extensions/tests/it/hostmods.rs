@@ -23,14 +23,12 @@ async fn names_of_typebox() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs node:os, node:path and process"]
 async fn helpers() {
     compare("hostmods.ts", "helpers", &[]).await;
 }
 
 /// Further functions, recorded from pi 1.5.0.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs node:fs"]
 async fn functions_of_the_packages_give_what_pi_gives() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/packages");
     let run = r#"

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code, missing_docs)] // A panic is how a test fails.
 
 mod access;
+mod builtin_tools;
 mod bus;
 mod check;
 mod commands;
@@ -12,6 +13,7 @@ mod hostmods;
 mod kit;
 mod loading;
 mod messages;
+mod models;
 mod positions;
 mod probe;
 mod process;
