@@ -62,6 +62,8 @@ pub(crate) struct State {
     waiting: RefCell<BTreeMap<u64, Settle>>,
     /// Calls from Rust that wait for a JavaScript promise.
     calls: RefCell<BTreeMap<u64, (ExtensionId, Fail)>>,
+    /// Problems of extensions that are loading: event and text.
+    unreported: RefCell<BTreeMap<ExtensionId, Vec<(&'static str, String)>>>,
     actions: OnceCell<Actions>,
     next: Cell<u64>,
     /// True if `process.nextTick` has callbacks.
@@ -126,6 +128,7 @@ impl Host {
             entry: RefCell::default(),
             waiting: RefCell::default(),
             calls: RefCell::default(),
+            unreported: RefCell::default(),
             actions: OnceCell::new(),
             next: Cell::new(1),
             ticks: Cell::new(false),
@@ -203,6 +206,24 @@ impl Host {
         }
         if let Some(loaded) = self.extensions.borrow_mut().get_mut(&id) {
             loaded.context = Some(context);
+        }
+        let unreported = self.unreported.borrow_mut().remove(&id);
+        for (event, problem) in unreported.into_iter().flatten() {
+            self.report_problem(id, event, problem);
+        }
+    }
+
+    /// Reports a problem of an extension to its session, as soon as it has one.
+    pub(crate) fn report_problem(&self, id: ExtensionId, event: &'static str, problem: String) {
+        let session = self.context(id).and_then(|context| context.session());
+        let path = self.with_extension(id, |extension| Arc::clone(&extension.path));
+        match (session, path) {
+            (Some(session), Some(path)) => self.actions().detach(async move {
+                session.report_extension_error(&path, event, &problem).await;
+            }),
+            _ => {
+                self.unreported.borrow_mut().entry(id).or_default().push((event, problem));
+            }
         }
     }
 

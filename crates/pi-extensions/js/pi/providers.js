@@ -169,6 +169,7 @@ exports.registerMcpServer = function registerMcpServer(binding, name, config) {
 	}
 	for (const [known, server] of mcpServers) if (server.binding.isStale) mcpServers.delete(known);
 	mcpServers.set(String(name), { binding, config });
+	native.reportMcpServer(binding.id, String(name));
 };
 
 exports.unregisterMcpServer = function unregisterMcpServer(binding, name) {

@@ -73,6 +73,30 @@ async fn invalid_registrations_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn servers_that_are_not_connected_are_reported() {
+    let probe = Probe::start(
+        r#"
+        export default function (pi: any) {
+            pi.registerMcpServer("early", { command: "x" });
+            pi.registerCommand("late", { handler: async () => {
+                pi.registerMcpServer("late", { url: "http://x" });
+                pi.appendEntry("say", pi.getMcpServers().map((server: any) => server.name));
+            } });
+        }
+        "#,
+    )
+    .await;
+    let lines = probe.prompt("/late").await;
+    let reported = |name: &str| {
+        let start =
+            format!("error ext.ts mcp_servers_change: MCP server \"{name}\" was registered");
+        lines.iter().any(|line| line.starts_with(&start))
+    };
+    assert!(reported("late"), "{lines:?}");
+    assert!(lines.contains(&"say [\"early\",\"late\"]".to_owned()), "{lines:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn flags_have_values() {
     let probe = Probe::start(COMMANDS).await;
     assert_eq!(probe.ask("/say").await["word"], "none");

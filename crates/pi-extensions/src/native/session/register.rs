@@ -88,6 +88,16 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             }
         })?,
     )?;
+    let state = host.clone();
+    object.set(
+        "reportMcpServer",
+        Function::new(ctx.clone(), move |id: ExtensionId, name: String| {
+            let problem = format!(
+                "MCP server \"{name}\" was registered but not connected: this version has no MCP client"
+            );
+            state.report_problem(id, "mcp_servers_change", problem);
+        })?,
+    )?;
     Ok(object)
 }
 
