@@ -58,14 +58,24 @@ function findProblem(text) {
 			}
 		}
 		if (one === '"') return string();
-		const word = /^(?:true|false|null)/.exec(text.slice(at, at + 5))?.[0] ?? /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/.exec(text.slice(at, at + 400))?.[0];
-		if (word === undefined) {
-			// The words fail at their first wrong letter.
-			const start = ["true", "false", "null"].find((name) => name[0] === one);
-			if (start !== undefined) while (text[at] === start[0]) at++;
-			fail(text[at] === "-" ? "number" : undefined);
+		const word = ["true", "false", "null"].find((name) => name[0] === one);
+		if (word !== undefined) {
+			for (const letter of word) {
+				if (text[at] !== letter) fail();
+				at++;
+			}
+			return undefined;
 		}
-		at += word.length;
+		const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/.exec(text.slice(at, at + 400))?.[0];
+		if (number === undefined) {
+			if (one === "-") {
+				at++;
+				fail("number");
+			}
+			fail();
+		}
+		at += number.length;
+		if (/^-?0$/.test(number) && /\d/.test(text[at] ?? "")) fail("digit");
 		return undefined;
 	};
 	try {
@@ -82,14 +92,14 @@ function findProblem(text) {
 const PHRASES = {
 	unterminated: "Unterminated string in JSON", control: "Bad control character in string literal in JSON",
 	unicode: "Bad Unicode escape in JSON", escape: "Bad escaped character in JSON", end: "Unexpected non-whitespace character after JSON",
-	number: "No number after minus sign in JSON",
+	number: "No number after minus sign in JSON", digit: "Unexpected number in JSON",
 };
 
 /** Returns the message for a text that JSON.parse refused. */
 function messageFor(text) {
 	const { at, expected } = findProblem(text);
 	if (at < 0) return undefined;
-	if (at >= text.length && expected !== "unterminated") {
+	if (at >= text.length && PHRASES[expected] === undefined) {
 		return expected === undefined || text.trim() === "" ? "Unexpected end of JSON input" : withPlace(`Expected ${expected} in JSON`, text, at);
 	}
 	if (PHRASES[expected] !== undefined) return withPlace(PHRASES[expected], text, at);
@@ -115,7 +125,7 @@ exports.install = function install() {
 			} catch (error) {
 				if (!(error instanceof SyntaxError)) throw error;
 				const source = String(text);
-				const message = text === undefined ? '"undefined" is not valid JSON' : messageFor(source);
+				const message = ["undefined", "[object Object]"].includes(source) ? `"${source}" is not valid JSON` : messageFor(source);
 				throw message === undefined ? error : new SyntaxError(message);
 			}
 		},

@@ -22,7 +22,9 @@ const EXACT = {
 	"malformed UTF-8": "URI malformed",
 	"expecting hex digit": "URI malformed",
 	"expecting %": "URI malformed",
-	"lexical variable is not initialized": "Cannot access variable before initialization",
+	"cannot convert BigInt to number": "Cannot mix BigInt and other types, use explicit conversions",
+	"cannot convert symbol to string": "Cannot convert a Symbol value to a string",
+	"cannot convert symbol to number": "Cannot convert a Symbol value to a number",
 };
 /** Messages that lack the name of the value; the source has it. */
 const NAMELESS = { "not a function": "is not a function", "not a constructor": "is not a constructor", "value is not iterable": "is not iterable", "not iterable": "is not iterable" };
@@ -45,6 +47,9 @@ function replacement(message, frames) {
 		const name = calleeAt(frames, message);
 		return name === undefined ? undefined : `${name} ${NAMELESS[message]}`;
 	}
+	if (message === "class constructors must be invoked with 'new'") {
+		return `Class constructor ${calleeAt(frames, message) ?? ""} cannot be invoked without 'new'`.replace("  ", " ");
+	}
 	for (const [pattern, text] of PATTERNS) if (pattern.test(message)) return message.replace(pattern, text);
 	return undefined;
 }
@@ -65,8 +70,8 @@ const CHAIN = /[\p{ID_Start}$_#][\p{ID_Continue}$]*(?:\s*\??\.\s*#?[\p{ID_Start}
 /** Returns the chain of names that ends before the call at a column. */
 function expressionAt(source, column, message) {
 	if (message.includes("iterable")) {
-		const match = /(?:\bof\s+|\.\.\.|=\s*)([\p{ID_Start}$_][\p{ID_Continue}$.]*)/u.exec(source.slice(Math.max(0, column - 1)));
-		return match?.[1];
+		const matches = [...source.matchAll(/(?:\bof\s+|\.\.\.|[\])}]\s*=\s*)([\p{ID_Start}$_][\p{ID_Continue}$.]*)/gu)];
+		return (matches.findLast((match) => match.index <= column) ?? matches[0])?.[1];
 	}
 	const rest = source.slice(column);
 	// The position is that of the parenthesis, of the name, or of the last member.

@@ -18,7 +18,7 @@ const en = {
 	join: ", ", longJoin: " at ",
 };
 const enGB = {
-	...en, periods: ["am", "pm"], hour12: false, currencySymbols: { USD: "US$" },
+	...en, periods: ["am", "pm"], hour12: false, currencySymbols: { USD: "US$", JPY: "JP¥" },
 	numeric: "dd/MM/y", monthYear: "MM/y", monthDay: "dd/MM", shortMonths: en.shortMonths.with(8, "Sept"),
 	text: { yMd: "d M y", yM: "M y", Md: "d M", E: "E, ", longE: "E " },
 	styles: { full: "EEEE d MMMM y", long: "d MMMM y", medium: "d MMM y", short: "dd/MM/y" },
@@ -36,7 +36,7 @@ const de = {
 	join: ", ", longJoin: " um ", shortDot: true,
 };
 const fr = {
-	group: THIN, decimal: ",", percent: `${THIN}%`, currency: "suffix", currencySymbols: { USD: "$US", GBP: "£GB" },
+	group: THIN, decimal: ",", percent: `${NBSP}%`, currency: "suffix", currencySymbols: { USD: "$US", GBP: "£GB", JPY: "JPY" },
 	months: ["janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre"],
 	shortMonths: ["janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.", "déc."],
 	days: ["dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"],
@@ -48,41 +48,41 @@ const fr = {
 	join: " ", longJoin: " à ", mediumJoin: ", ",
 };
 const es = {
-	group: ".", decimal: ",", percent: `${NBSP}%`, currency: "suffix", minGroup: 2, currencySymbols: { USD: "US$", GBP: "GBP" },
+	group: ".", decimal: ",", percent: `${NBSP}%`, currency: "suffix", minGroup: 2, currencySymbols: { USD: "US$", GBP: "GBP", JPY: "JPY" },
 	months: ["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"],
 	shortMonths: ["ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic"],
 	days: ["domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"],
 	shortDays: ["dom", "lun", "mar", "mié", "jue", "vie", "sáb"],
-	periods: [`a.${NBSP}m.`, `p.${NBSP}m.`], hour12: false, hourDigits: 1,
+	periods: ["a. m.", "p. m."], hour12: false, hourDigits: 1,
 	numeric: "d/M/y", monthYear: "M/y", monthDay: "d/M",
 	text: { yMd: "d M y", yM: "M y", Md: "d M", E: "E, ", longMonth: { yMd: "d de M de y", yM: "M de y", Md: "d de M" } },
 	styles: { full: "EEEE, d de MMMM de y", long: "d de MMMM de y", medium: "d MMM y", short: "d/M/yy" },
 	join: ", ", longJoin: ", ",
 };
 const it = {
-	...es, minGroup: 2, percent: "%", currencySymbols: { USD: "USD", GBP: "GBP" },
+	...es, minGroup: 2, percent: "%", currencySymbols: { USD: "USD", GBP: "GBP", JPY: "JPY" },
 	months: ["gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"],
 	shortMonths: ["gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic"],
 	days: ["domenica", "lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato"],
 	shortDays: ["dom", "lun", "mar", "mer", "gio", "ven", "sab"],
-	periods: ["AM", "PM"], hourDigits: 2, minGroup: 1,
+	periods: ["AM", "PM"], hourDigits: 2,
 	text: { yMd: "d M y", yM: "M y", Md: "d M", E: "E " },
 	styles: { full: "EEEE d MMMM y", long: "d MMMM y", medium: "d MMM y", short: "dd/MM/yy" },
 	longJoin: " alle ore ",
 };
 const pt = {
-	...es, minGroup: 1, percent: "%", currency: "prefixSpace", currencySymbols: { USD: "US$" },
+	...es, minGroup: 1, percent: "%", currency: "prefixSpace", currencySymbols: { USD: "US$", JPY: "JP¥" },
 	months: ["janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro"],
 	shortMonths: ["jan.", "fev.", "mar.", "abr.", "mai.", "jun.", "jul.", "ago.", "set.", "out.", "nov.", "dez."],
 	days: ["domingo", "segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado"],
 	shortDays: ["dom.", "seg.", "ter.", "qua.", "qui.", "sex.", "sáb."],
 	periods: ["AM", "PM"], hourDigits: 2, numeric: "dd/MM/y", monthYear: "MM/y", monthDay: "dd/MM",
 	text: { yMd: "d de M de y", yM: "M de y", Md: "d de M", E: "E, " },
-	styles: { full: "EEEE, d 'de' MMMM 'de' y".replaceAll("'", ""), long: "d de MMMM de y", medium: "d de MMM de y", short: "dd/MM/y" },
+	styles: { full: "EEEE, d de MMMM de y", long: "d de MMMM de y", medium: "d de MMM de y", short: "dd/MM/y" },
 	longJoin: " às ",
 };
 const nl = {
-	...de, percent: "%", currency: "prefixSpace", currencySymbols: { USD: "US$" },
+	...de, percent: "%", currency: "prefixSpace", currencySymbols: { USD: "US$", JPY: "JP¥" },
 	months: ["januari", "februari", "maart", "april", "mei", "juni", "juli", "augustus", "september", "oktober", "november", "december"],
 	shortMonths: ["jan", "feb", "mrt", "apr", "mei", "jun", "jul", "aug", "sep", "okt", "nov", "dec"],
 	days: ["zondag", "maandag", "dinsdag", "woensdag", "donderdag", "vrijdag", "zaterdag"],
@@ -93,7 +93,7 @@ const nl = {
 	longJoin: " om ",
 };
 const sv = {
-	...de, group: NBSP, percent: `${NBSP}%`, currencySymbols: { USD: "US$" },
+	...de, group: NBSP, minus: "\u2212", percent: `${NBSP}%`, currencySymbols: { USD: "US$", JPY: "JPY" },
 	months: ["januari", "februari", "mars", "april", "maj", "juni", "juli", "augusti", "september", "oktober", "november", "december"],
 	shortMonths: ["jan.", "feb.", "mars", "apr.", "maj", "juni", "juli", "aug.", "sep.", "okt.", "nov.", "dec."],
 	days: ["söndag", "måndag", "tisdag", "onsdag", "torsdag", "fredag", "lördag"],
@@ -119,13 +119,13 @@ const LOCALES = {
 	en, "en-US": en, "en-GB": enGB, "en-IE": { ...enGB, numeric: "d/M/y", currencySymbols: {} }, "en-AU": { ...enGB, hour12: true },
 	"en-NZ": { ...enGB, hour12: true }, "en-ZA": { ...enGB, numeric: "y/MM/dd", group: NBSP, decimal: "," },
 	"en-CA": { ...en, periods: ["a.m.", "p.m."], numeric: "y-MM-dd", monthYear: "y-MM", monthDay: "MM-dd", styles: { ...en.styles, short: "y-MM-dd" }, currencySymbols: { CAD: "$", USD: "US$" } },
-	"en-IN": { ...enGB, hour12: true, numeric: "d/M/y", groups: [3, 2], currencySymbols: { USD: "$" } },
+	"en-IN": { ...enGB, hour12: true, numeric: "d/M/y", groups: [3, 2], currencySymbols: { USD: "$", JPY: "JP¥" } },
 	de, "de-AT": { ...de, group: NBSP, currency: "prefixSpace" }, "de-CH": { ...de, group: "’", decimal: ".", percent: "%", currency: "prefixSpace" },
 	fr, "fr-CA": { ...fr, group: NBSP, percent: `${NBSP}%`, numeric: "y-MM-dd" }, "fr-CH": { ...fr, numeric: "dd.MM.y" },
 	es, "es-MX": { ...es, group: ",", decimal: ".", minGroup: 1, percent: "%", currency: "prefix" }, "es-US": { ...es, group: ",", decimal: ".", minGroup: 1, currency: "prefix" },
 	it, pt, "pt-BR": pt, "pt-PT": { ...pt, group: NBSP, minGroup: 2, currency: "suffix", numeric: "dd/MM/y" },
 	nl, sv, ja,
-	da: { ...de, join: " " }, nb: { ...de, group: NBSP, join: ", " }, no: { ...de, group: NBSP, join: ", " }, fi: { ...de, group: NBSP, join: " " },
+	da: { ...de, join: " " }, nb: { ...de, group: NBSP, minus: "\u2212" }, no: { ...de, group: NBSP, minus: "\u2212" }, fi: { ...de, group: NBSP, minus: "\u2212", join: " " },
 	pl: { ...de, group: NBSP, minGroup: 2, percent: "%", numeric: "d.MM.y" }, cs: { ...de, group: NBSP, numeric: "d. M. y", join: " " },
 	ru: { ...de, group: NBSP, numeric: "dd.MM.y" }, uk: { ...de, group: NBSP, numeric: "dd.MM.y" }, tr: { ...de, percent: "%", numeric: "dd.MM.y", join: " " },
 	zh: { ...ja, currencySymbols: { JPY: "JP¥", CNY: "¥" } }, ko: { ...ja, numeric: "y. M. d.", currencySymbols: { JPY: "JP¥" } },

@@ -93,6 +93,7 @@ class DateTimeFormat {
 		const { join, longJoin, mediumJoin = join } = this.#data;
 		if (dateStyle === "full" || dateStyle === "long") return longJoin;
 		if (dateStyle === "medium") return mediumJoin;
+		if (dateStyle === undefined && ["year", "month", "day"].every((name) => fields[name] === undefined)) return " ";
 		if (dateStyle === undefined && fields.month === "long") return longJoin;
 		return dateStyle === undefined && fields.month === "short" ? mediumJoin : join;
 	}
@@ -118,7 +119,7 @@ class DateTimeFormat {
 	}
 
 	#numeric(now, fields) {
-		const { data } = { data: this.#data };
+		const data = this.#data;
 		const has = (name) => fields[name] !== undefined;
 		let pattern;
 		if (has("year") && has("month") && has("day")) pattern = data.numeric;
@@ -141,7 +142,7 @@ class DateTimeFormat {
 		const { hourCycle } = this.#options;
 		const list = [];
 		const add = (type, value) => {
-			if (list.length > 0) list.push({ type: "literal", value: type === "fractionalSecond" ? "." : ":" });
+			if (list.length > 0) list.push({ type: "literal", value: type === "fractionalSecond" ? this.#data.decimal : ":" });
 			list.push({ type, value });
 		};
 		const isTwelve = hourCycle === "h12" || hourCycle === "h11";
@@ -153,7 +154,7 @@ class DateTimeFormat {
 			const isDouble = fields.hour === "2-digit" || (!isTwelve && this.#data.hourDigits !== 1);
 			add("hour", isDouble ? two(hour) : String(hour));
 		}
-		if (fields.minute !== undefined) add("minute", fields.hour !== undefined || fields.second !== undefined || fields.minute === "2-digit" && fields.hour !== undefined ? two(now.minute) : String(now.minute));
+		if (fields.minute !== undefined) add("minute", fields.hour !== undefined || fields.second !== undefined ? two(now.minute) : String(now.minute));
 		if (fields.second !== undefined) add("second", fields.minute !== undefined ? two(now.second) : String(now.second));
 		if (fields.fractionalSecondDigits !== undefined) add("fractionalSecond", String(now.milliseconds).padStart(3, "0").slice(0, fields.fractionalSecondDigits));
 		if (fields.hour !== undefined && isTwelve) {
@@ -192,20 +193,29 @@ function nameOfMonth(month, form, data) {
 
 function nameOfDay(day, form, data) {
 	if (form === "narrow") return data.days[day][0].toUpperCase();
-	const name = (form === "long" ? data.days : data.shortDays)[day];
-	return name;
+	return (form === "long" ? data.days : data.shortDays)[day];
 }
+
+/** Appends text to a list of parts. */
+function addLiteral(list, text) {
+	if (list.at(-1)?.type === "literal") list.at(-1).value += text;
+	else list.push({ type: "literal", value: text });
+}
+
+const LETTERS = /(?<![\p{L}])(yy|y|MM|M|dd|d|E)(?=[年日(]|[^\p{L}]|$)|(?<=年|^)(M)(?=d日|$)|(?<=M)(d)(?=日)|(?<=\()(E)|[^]/gu;
 
 /** Replaces the letters of a pattern by parts; other text becomes literals. */
 function fill(pattern, part) {
 	const list = [];
-	for (const [text] of (pattern ?? "").matchAll(/(?<![a-zA-Z])(?:yy|y|MM|M|dd|d|E)(?![a-zA-Z])|M(?=d日)|[^]/g)) {
-		if (/^(yy|y|MM|M|dd|d|E)$/.test(text)) list.push(part(text[0], text.length === 2));
-		else if (list.at(-1)?.type === "literal") list.at(-1).value += text;
-		else list.push({ type: "literal", value: text });
+	for (const [text, ...letters] of (pattern ?? "").matchAll(LETTERS)) {
+		const letter = letters.find((one) => one !== undefined);
+		if (letter === undefined) addLiteral(list, text);
+		else list.push(part(letter[0], letter.length === 2));
 	}
 	return list;
 }
+
+const STYLE_LETTERS = /(EEEE|MMMM|MMM|MM|M|dd|(?<![a-z])d(?![a-z])|yy|(?<![a-z])y)|[^]/g;
 
 /** Expands the pattern of a date style. */
 function expand(pattern, now, data) {
@@ -215,10 +225,9 @@ function expand(pattern, now, data) {
 		yy: ["year", () => two(now.year % 100)], y: ["year", () => String(now.year)],
 	};
 	const list = [];
-	for (const [text] of pattern.matchAll(/EEEE|MMMM|MMM|MM|M|dd|(?<![a-zA-Z])d(?![a-zA-Z])|yy|(?<![a-zA-Z])y|[^]/g)) {
-		if (text in values) list.push({ type: values[text][0], value: values[text][1]() });
-		else if (list.at(-1)?.type === "literal") list.at(-1).value += text;
-		else list.push({ type: "literal", value: text });
+	for (const [text, letters] of pattern.matchAll(STYLE_LETTERS)) {
+		if (letters === undefined) addLiteral(list, text);
+		else list.push({ type: values[letters][0], value: values[letters][1]() });
 	}
 	return list;
 }

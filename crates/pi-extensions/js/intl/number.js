@@ -84,8 +84,12 @@ class NumberFormat {
 		if (notation === "compact") [decimal, suffix] = this.#compact(decimal);
 		else if (notation === "scientific" || notation === "engineering") {
 			const power = decimal.digits === "" ? 0 : decimal.exponent - 1;
-			const shown = notation === "scientific" ? power : Math.floor(power / 3) * 3;
-			decimal = this.#round({ ...decimal, exponent: decimal.digits === "" ? 0 : decimal.exponent - shown });
+			const step = notation === "scientific" ? 1 : 3;
+			let shown = Math.floor(power / step) * step;
+			const scaled = (by) => this.#round({ ...decimal, exponent: decimal.digits === "" ? 0 : decimal.exponent - by });
+			// Rounding up may add a digit.
+			if (scaled(shown).exponent > step) shown += step;
+			decimal = scaled(shown);
 			suffix = `E${shown}`;
 		} else decimal = this.#round(decimal);
 		const list = this.#digits(decimal);
@@ -120,7 +124,7 @@ class NumberFormat {
 		let { whole, fraction } = parts(decimal);
 		if (options.minimumSignificantDigits !== undefined) {
 			const shown = (whole === "0" ? "" : whole).length + (whole === "0" ? fraction.replace(/^0+/, "") : fraction).length;
-			if (shown < options.minimumSignificantDigits) fraction += "0".repeat(Math.max(0, options.minimumSignificantDigits - Math.max(shown, 1) - (whole === "0" && fraction === "" ? 0 : 0)));
+			if (shown < options.minimumSignificantDigits) fraction += "0".repeat(Math.max(0, options.minimumSignificantDigits - Math.max(shown, 1)));
 		} else if (!options.isAuto) fraction = fraction.padEnd(options.minimumFractionDigits, "0");
 		if (options.trailingZeroDisplay === "stripIfInteger" && /^0*$/.test(fraction)) fraction = "";
 		whole = whole.padStart(options.minimumIntegerDigits, "0");
@@ -161,7 +165,7 @@ class NumberFormat {
 	#decorate(list, isNegative, isZero, { isOne }) {
 		const { style, currency, currencyDisplay, currencySign, unit, unitDisplay } = this.#options;
 		const sign = this.#sign(isNegative, isZero);
-		const before = sign === "" ? [] : [{ type: sign === "-" ? "minusSign" : "plusSign", value: sign }];
+		const before = sign === "" ? [] : [sign === "-" ? { type: "minusSign", value: this.#data.minus ?? "-" } : { type: "plusSign", value: sign }];
 		if (style === "percent") {
 			const text = this.#data.percent;
 			const space = text.length > 1 ? [{ type: "literal", value: text.slice(0, -1) }] : [];

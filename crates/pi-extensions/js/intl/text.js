@@ -100,7 +100,7 @@ class ListFormat {
 
 const UNITS = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"];
 const SHORT = { second: "sec.", minute: "min.", hour: "hr.", day: "day", week: "wk.", month: "mo.", quarter: "qtr.", year: "yr." };
-const NARROW = { second: "s", minute: "min", hour: "h", day: "d", week: "w", month: "mo", quarter: "q", year: "y" };
+const NARROW = { second: "s", minute: "m", hour: "h", day: "d", week: "w", month: "mo", quarter: "q", year: "y" };
 const WORDS = {
 	second: { 0: "now" }, minute: { 0: "this minute" }, hour: { 0: "this hour" }, day: { "-1": "yesterday", 0: "today", 1: "tomorrow" },
 };
@@ -129,7 +129,7 @@ class RelativeTimeFormat {
 			if (word !== undefined) return [{ type: "literal", value: word }];
 		}
 		const amount = Math.abs(number);
-		let label = name;
+		let label;
 		if (style === "long") label = pluralCategory("en", amount) === "one" ? name : `${name}s`;
 		else if (style === "short") label = name === "day" && amount !== 1 ? "days" : name === "quarter" && amount !== 1 ? "qtrs." : SHORT[name];
 		else label = NARROW[name];

@@ -194,8 +194,9 @@ function baseShape(text, style, keys) {
 }
 
 function functionText(value, name, tag) {
-	const source = Function.prototype.toString.call(value);
-	if (/^class\b/.test(source)) {
+	// The prototype of a class cannot be replaced; functions of the engine look the same.
+	const isClass = Object.getOwnPropertyDescriptor(value, "prototype")?.writable === false && globalThis[value.name] !== value;
+	if (isClass) {
 		const parent = Object.getPrototypeOf(value)?.name;
 		return `[class ${value.name || "(anonymous)"}${parent ? ` extends ${parent}` : ""}]`;
 	}

@@ -23,14 +23,14 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     object.set(
         "createHash",
         Function::new(ctx.clone(), |ctx: Ctx<'js>, name: String| {
-            let state = hasher(&name).ok_or_else(|| unknown_digest(&name).throw(&ctx))?;
+            let state = hasher(&name).ok_or_else(|| unknown_digest().throw(&ctx))?;
             state_object(&ctx, state)
         })?,
     )?;
     object.set(
         "createHmac",
         Function::new(ctx.clone(), |ctx: Ctx<'js>, name: String, key: Bytes| {
-            let state = keyed(&name, &key.0).ok_or_else(|| unknown_digest(&name).throw(&ctx))?;
+            let state = keyed(&name, &key.0).ok_or_else(|| unknown_digest().throw(&ctx))?;
             state_object(&ctx, state)
         })?,
     )?;
@@ -56,9 +56,8 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     Ok(object)
 }
 
-fn unknown_digest(name: &str) -> NativeError {
-    NativeError::new(format!("Digest method not supported: {name}"))
-        .with("code", "ERR_CRYPTO_INVALID_DIGEST")
+fn unknown_digest() -> NativeError {
+    NativeError::new("Digest method not supported").with("code", "ERR_CRYPTO_INVALID_DIGEST")
 }
 
 /// Returns the plain name of a digest: `sha256` for `SHA-256` and `RSA-SHA256`.
@@ -211,7 +210,7 @@ fn derive_function<'js>(
 }
 
 fn pbkdf2_bytes(job: &Derivation) -> Result<Vec<u8>, NativeError> {
-    derive(&job.digest, job).ok_or_else(|| unknown_digest(&job.digest))
+    derive(&job.digest, job).ok_or_else(unknown_digest)
 }
 
 fn scrypt_bytes(job: &Derivation) -> Result<Vec<u8>, NativeError> {

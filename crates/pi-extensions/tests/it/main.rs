@@ -25,3 +25,4 @@ mod trial;
 mod tui;
 mod typebox;
 mod ui;
+mod web;

@@ -17,8 +17,11 @@ pub(super) struct Rules<'a> {
     pub(super) ignores_punctuation: bool,
 }
 
-/// ASCII punctuation and symbols in their order.
-const PUNCTUATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
+/// Punctuation and symbols in their order.
+const PUNCTUATION: &str = "_-–—,;:!?.…'‘’\"“”()[]{}@*/\\&#%`^+<=>|~";
+
+/// Currency signs, after all other symbols.
+const CURRENCIES: &str = "¤¢$£¥€₩₹";
 
 /// The main weight of a character: a group, and the place in it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,12 +57,17 @@ pub(super) fn compare(a: &str, b: &str, rules: &Rules<'_>) -> Ordering {
         }
     }
     let case = first.iter().map(|unit| unit.is_upper).cmp(second.iter().map(|unit| unit.is_upper));
-    if rules.upper_first { case.reverse() } else { case }
+    let case = if rules.upper_first { case.reverse() } else { case };
+    if rules.sensitivity == "variant" && !rules.ignores_punctuation {
+        // Forms of one character, such as a superscript, differ last.
+        return case.then_with(|| a.nfd().cmp(b.nfd()));
+    }
+    case
 }
 
 fn units(text: &str, rules: &Rules<'_>) -> Vec<Unit> {
     let mut all: Vec<Unit> = Vec::new();
-    let mut characters = text.nfd().flat_map(expand).peekable();
+    let mut characters = text.nfkd().flat_map(expand).peekable();
     while let Some(character) = characters.next() {
         if is_combining_mark(character) {
             if let Some(last) = all.last_mut() {
@@ -120,8 +128,11 @@ fn weight(character: char) -> Primary {
     if let Some(digit) = character.to_digit(10) {
         return Primary::Number(1, digit.to_string());
     }
+    if let Some(place) = CURRENCIES.find(character) {
+        return Primary::Punctuation(usize::MAX, u32::try_from(place).unwrap_or_default());
+    }
     if !character.is_alphanumeric() {
-        return Primary::Punctuation(usize::MAX, u32::from(character));
+        return Primary::Punctuation(usize::MAX - 1, u32::from(character));
     }
     let lower = character.to_lowercase().next().unwrap_or(character);
     // Latin before Greek and Cyrillic, and these before all others, as their code points are.
