@@ -1,8 +1,9 @@
 // node:async_hooks: AsyncLocalStorage that follows promises, timers and microtasks.
 //
-// The engine has no hook for promise reactions, so `then` is wrapped while a storage is in use. An
-// `await` of a native promise reads `then` only for other promises; the transformed value of the
-// store is therefore also kept for the reactions that the wrapped functions schedule.
+// The engine has no hook for `await`. While code runs with a store, its promises pretend to be of
+// another class, so that `await` asks them for `then`; the answer remembers the store. Code that
+// runs without a store is not affected. An `await` of a value that is no promise asks nothing: the
+// store is lost there.
 
 const { missing } = require("pi:missing");
 
@@ -10,6 +11,7 @@ const { missing } = require("pi:missing");
 let current = new Map();
 let isInstalled = false;
 
+/** Returns a function that runs with the given stores. */
 function bind(callback, stores = current) {
 	if (typeof callback !== "function") return callback;
 	return function (...args) {
@@ -23,20 +25,55 @@ function bind(callback, stores = current) {
 	};
 }
 
+/**
+ * Binds a function that settles a promise: what it enqueues, which is the rest of an async function,
+ * runs between two microtasks that set and restore the stores.
+ */
+function bindSettling(settle, stores) {
+	return (value) => {
+		let before;
+		queueNative(() => {
+			before = current;
+			current = stores;
+		});
+		const result = settle(value);
+		queueNative(() => { current = before; });
+		return result;
+	};
+}
+
+const queueNative = globalThis.queueMicrotask;
+const isSettling = (callback) => typeof callback === "function" && callback.name === "" && callback.length === 1 && /\[native code\]/.test(Function.prototype.toString.call(callback)) && !("prototype" in callback);
+
 /** Wraps what schedules code for later. */
 function install() {
 	if (isInstalled) return;
 	isInstalled = true;
 	const { then } = Promise.prototype;
-	Promise.prototype.then = function (resolved, rejected) { return then.call(this, bind(resolved), bind(rejected)); };
+	const wrap = (callback, stores) => (isSettling(callback) ? bindSettling(callback, stores) : bind(callback, stores));
+	/** Not the class itself, so that `await` does not take a promise as it is. */
+	const Other = Object.defineProperties(() => {}, { name: { value: "Promise" }, [Symbol.species]: { value: Promise } });
+	Object.defineProperty(Promise.prototype, "then", {
+		configurable: true,
+		get() {
+			const stores = current;
+			if (stores.size === 0) return then;
+			return function (resolved, rejected) { return then.call(this, wrap(resolved, stores), wrap(rejected, stores)); };
+		},
+		set(value) { Object.defineProperty(this, "then", { value, writable: true, configurable: true }); },
+	});
+	Object.defineProperty(Promise.prototype, "constructor", {
+		configurable: true,
+		get() { return current.size === 0 ? Promise : Other; },
+		set(value) { Object.defineProperty(this, "constructor", { value, writable: true, configurable: true }); },
+	});
 	for (const name of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask"]) {
 		const original = globalThis[name];
-		globalThis[name] = (callback, ...args) => original(bind(callback), ...args);
+		const wrapper = (callback, ...args) => original(current.size === 0 ? callback : bind(callback), ...args);
+		globalThis[name] = Object.defineProperties(wrapper, Object.getOwnPropertyDescriptors(original));
 	}
-	if (globalThis.process?.nextTick) {
-		const { nextTick } = process;
-		process.nextTick = (callback, ...args) => nextTick.call(process, bind(callback), ...args);
-	}
+	const { nextTick } = process;
+	process.nextTick = (callback, ...args) => nextTick.call(process, current.size === 0 ? callback : bind(callback), ...args);
 }
 
 class AsyncLocalStorage {
@@ -48,29 +85,19 @@ class AsyncLocalStorage {
 	getStore() { return current.has(this) ? current.get(this) : this.#default; }
 	run(store, callback, ...args) {
 		install();
-		const before = current;
-		current = new Map(before).set(this, store);
-		const mine = current;
-		try {
-			const result = callback(...args);
-			return typeof result?.then === "function" ? keep(result, mine) : result;
-		} finally {
-			current = before;
-		}
+		return bind(callback, new Map(current).set(this, store))(...args);
 	}
 	exit(callback, ...args) {
-		const before = current;
-		current = new Map(before);
-		current.delete(this);
-		try {
-			return callback(...args);
-		} finally {
-			current = before;
-		}
+		const stores = new Map(current);
+		stores.delete(this);
+		return bind(callback, stores)(...args);
 	}
+	/** For the rest of the running code, and what it awaits. */
 	enterWith(store) {
 		install();
+		const before = current;
 		current = new Map(current).set(this, store);
+		queueNative(() => { current = before; });
 	}
 	disable() {
 		current = new Map(current);
@@ -81,10 +108,6 @@ class AsyncLocalStorage {
 		const stores = current;
 		return (callback, ...args) => bind(callback, stores)(...args);
 	}
-}
-
-function keep(promise) {
-	return promise;
 }
 
 class AsyncResource {

@@ -63,7 +63,6 @@ async fn node_child() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs AsyncLocalStorage across promises"]
 async fn node_misc() {
     compare("node-misc.ts", "node_misc", &[]).await;
 }

@@ -71,3 +71,8 @@ async fn locales_are_formatted_as_in_node() {
 async fn sockets_and_servers_behave_as_in_node() {
     compare("sockets").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stores_follow_asynchronous_code_as_in_node() {
+    compare("storage").await;
+}
