@@ -25,11 +25,13 @@ function bind(callback, stores = current) {
 	};
 }
 
+const queueNative = globalThis.queueMicrotask;
+
 /**
- * Binds a function that settles a promise: what it enqueues, which is the rest of an async function,
- * runs between two microtasks that set and restore the stores.
+ * Binds a function by which `await` goes on: what it enqueues, which is the rest of an async
+ * function, runs between two microtasks that set and restore the stores.
  */
-function bindSettling(settle, stores) {
+function bindAwait(settle, stores) {
 	return (value) => {
 		let before;
 		queueNative(() => {
@@ -42,29 +44,37 @@ function bindSettling(settle, stores) {
 	};
 }
 
-const queueNative = globalThis.queueMicrotask;
-const isSettling = (callback) => typeof callback === "function" && callback.name === "" && callback.length === 1 && /\[native code\]/.test(Function.prototype.toString.call(callback)) && !("prototype" in callback);
-
 /** Wraps what schedules code for later. */
 function install() {
 	if (isInstalled) return;
 	isInstalled = true;
 	const { then } = Promise.prototype;
-	const wrap = (callback, stores) => (isSettling(callback) ? bindSettling(callback, stores) : bind(callback, stores));
 	/** Not the class itself, so that `await` does not take a promise as it is. */
 	const Other = Object.defineProperties(() => {}, { name: { value: "Promise" }, [Symbol.species]: { value: Promise } });
+	/** The promise that was asked for its class last: `await` asks for the class, then for `then`. */
+	let asked;
 	Object.defineProperty(Promise.prototype, "then", {
 		configurable: true,
 		get() {
 			const stores = current;
+			const wrap = asked === this ? bindAwait : bind;
+			asked = undefined;
 			if (stores.size === 0) return then;
-			return function (resolved, rejected) { return then.call(this, wrap(resolved, stores), wrap(rejected, stores)); };
+			return function (resolved, rejected) {
+				const result = then.call(this, wrap(resolved, stores), wrap(rejected, stores));
+				asked = undefined;
+				return result;
+			};
 		},
 		set(value) { Object.defineProperty(this, "then", { value, writable: true, configurable: true }); },
 	});
 	Object.defineProperty(Promise.prototype, "constructor", {
 		configurable: true,
-		get() { return current.size === 0 ? Promise : Other; },
+		get() {
+			if (current.size === 0) return Promise;
+			asked = this;
+			return Other;
+		},
 		set(value) { Object.defineProperty(this, "constructor", { value, writable: true, configurable: true }); },
 	});
 	for (const name of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask"]) {
