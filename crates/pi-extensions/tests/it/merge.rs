@@ -24,21 +24,18 @@ async fn answers_of_two_extensions_are_merged_as_by_pi() {
         ("[[[ a block without a reason", vec![bash("echo NOREASON"), text("end")]),
         ("[[[ a replaced answer", vec![text("REPLACE me")]),
         ("[[[ an answer of another role", vec![text("WRONGROLE me")]),
-        ("[[[ entries at the end of a turn", vec![text("ADD entries"), text("end")]),
-        ("[[[ an invalid entry", vec![text("INVALID"), text("end")]),
+        ("[[[ entries at the end of a turn", vec![text("ADD entries")]),
+        ("[[[ an invalid entry", vec![text("INVALID")]),
         ("[[[ one more turn", vec![text("GOON please"), text("end")]),
     ] {
         replies.into_iter().for_each(|reply| trial.model.push(reply));
         prompt(&trial, message).await;
         record.push_str(&format!("> {message}\n{}\n", seen.take().join("\n")));
-        while trial.model.pending() > 0 {
-            trial.model.push(Reply::new());
-            panic!("{message}: {} replies were not asked for", trial.model.pending());
-        }
+        assert_eq!(trial.model.pending(), 0, "{message}: replies that were not asked for");
     }
     let session = trial.runtime.session();
     for command in ["answer", "bad", "throw", "ops", "other"] {
-        let ran = session.bash(command, Default::default()).await;
+        let ran = session.execute_bash(command, Default::default()).await;
         let ran = ran.map(|result| (result.output, result.exit_code));
         record.push_str(&format!("$ {command}: {ran:?}\n{}\n", seen.take().join("\n")));
     }
