@@ -10,7 +10,6 @@ use pi_coding_agent::session::PromptError;
 use pi_coding_agent::{CreateError, Omission, SelectSessionError, UnknownToolError};
 use pi_packages::PackageError;
 
-use crate::flags::parse::near_option;
 use crate::flags::suggest;
 
 /// An error with a hint for users of the command line.
@@ -26,7 +25,7 @@ impl Hint for CreateError {
             Self::Session(error) => error.hint(),
             Self::Guard(error) => error.hint(),
             Self::Tools(error) => error.hint(),
-            Self::UnknownFlag(name) => near_option(name),
+            Self::UnknownFlag(_) | Self::FlagValue(_) => Some("see `pi --help`".to_owned()),
             Self::UnsandboxedExecutor(_) => {
                 Some("use --executor local, or --profile explore without a sandbox".to_owned())
             }

@@ -93,7 +93,7 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Invalid> {
     }
     errors.extend(arguments.conflicts());
     // Without a session no extension can claim an unknown option.
-    if arguments.list_models.is_some() || arguments.export.is_some() {
+    if !errors.is_empty() || arguments.list_models.is_some() || arguments.export.is_some() {
         errors.extend(arguments.unknown.iter().map(|option| unknown_long(&option.name)));
     }
     if !errors.is_empty() {
@@ -111,15 +111,11 @@ fn mistyped_command(word: &str) -> Option<&'static str> {
     (is_name && suggest::is_one_mistake(word, near)).then_some(near)
 }
 
-fn unknown_long(name: &str) -> String {
-    let hint = near_option(name).map(|hint| format!("; {hint}"));
-    format!("Unknown option: --{name}{}", hint.unwrap_or_default())
-}
-
-/// Returns the suggestion for an unknown option.
-pub(crate) fn near_option(name: &str) -> Option<String> {
+/// Returns the error for an unknown option, with a suggestion.
+pub(crate) fn unknown_long(name: &str) -> String {
     let known = all().map(|option| option.flag.long);
-    suggest::nearest(name, known).map(|near| format!("did you mean --{near}?"))
+    let hint = suggest::nearest(name, known).map(|near| format!("; did you mean --{near}?"));
+    format!("Unknown option: --{name}{}", hint.unwrap_or_default())
 }
 
 /// Parses the options of a run. Returns the arguments and all errors.

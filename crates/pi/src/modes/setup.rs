@@ -19,6 +19,7 @@ use crate::arguments::Arguments;
 use crate::commands::failure::guard_exit;
 use crate::exit::{Exit, fail, fail_with_hint, note};
 use crate::extensions;
+use crate::flags::parse::unknown_long;
 use crate::hints::Hint as _;
 
 /// A new agent, and what the user is told about it.
@@ -70,8 +71,12 @@ impl Refused {
         if let CreateError::Guard(GuardError::Omitted { omission, .. }) = &error {
             omissions.retain(|one| one != omission);
         }
+        let message = match &error {
+            CreateError::UnknownFlag(name) => unknown_long(name),
+            error => error.to_string(),
+        };
         notices(&diagnostics, &omissions).iter().for_each(report);
-        fail_with_hint(&error.to_string(), error.hint().as_deref(), exit(&error))
+        fail_with_hint(&message, error.hint().as_deref(), exit(&error))
     }
 }
 

@@ -15,6 +15,7 @@ mod config;
 mod doctor;
 mod example_extensions;
 mod examples;
+mod extension_files;
 mod getting_started;
 mod guard;
 mod guard_guide;
