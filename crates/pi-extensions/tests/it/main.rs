@@ -18,7 +18,6 @@ mod merge;
 mod messages;
 mod models;
 mod positions;
-mod positions;
 mod probe;
 mod probes;
 mod process;

@@ -57,10 +57,6 @@ async fn write(
                 Ok(Some(_)) => {}
                 // A command of an extension may have asked the model.
                 Ok(None) => session.wait_for_idle().await,
-                Ok(Some(outcome)) if reports_failure => {
-                    exit = exit_code(session, &outcome).into();
-                }
-                Ok(_) => {}
                 Err(failed) => {
                     exit = failed;
                     break;

@@ -76,23 +76,6 @@ pub(super) async fn answer(
 }
 
 /// Submits one prompt and waits until the session has settled. `None` if an extension dealt with it.
-    let mut last = None;
-    for prompt in prompts {
-        match submit(session, prompt).await {
-            Ok(outcome) => last = outcome.or(last),
-            Err(exit) => return exit,
-        }
-    }
-    match last {
-        Some(last) => show(session, &last, streamed),
-        // Commands of extensions need no answer, but may have asked for one.
-        None if session.last_assistant_text().is_none() => Exit::Success.into(),
-        None => show(session, &Outcome::Completed, streamed),
-    }
-}
-
-/// Submits one prompt and waits until the session has settled. Returns `None` if an extension has
-/// dealt with the prompt.
 pub(super) async fn submit(
     session: &AgentSession,
     prompt: Prompt,
@@ -103,10 +86,6 @@ pub(super) async fn submit(
     let options = PromptOptions::default().images(prompt.images);
     let submitted = session.submit(&prompt.text, options).await.map_err(|error| refused(&error))?;
     let Disposition::Started(run) = submitted else { return Ok(None) };
-    let Disposition::Started(run) = submitted else {
-        session.wait_for_idle().await;
-        return Ok(None);
-    };
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
             let hint = format!("raise it with {}, or continue with `pi -c`", option_of(limit));
