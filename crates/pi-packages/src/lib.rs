@@ -1,3 +1,5 @@
+//! The package manager of the coding agent pi.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # What this crate must not know
