@@ -98,12 +98,10 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("reload", "Reads settings, keys, themes and resources again", reload::run),
     Command::new("quit", "Leaves pi", quit::run),
     Command::new("context", "Shows what fills the context window", context::run),
-    Command::new(
-        "packages",
-        "Selects resources of packages; installs, removes and updates them",
-        packages::run,
-    )
-    .arguments("<install|remove|update source>"),
+    // Not in the menu, which is that of pi 1.5.0 and documented in `pi help screen`.
+    Command::new("packages", "Selects, installs and updates packages", packages::run)
+        .arguments("<install|remove|update source>")
+        .hidden(),
     Command::new("undo", "Takes back the file changes of the last run", undo::undo),
     Command::new("redo", "Repeats file changes that were taken back", undo::redo),
     Command::new("demo", "Shows pi at work without a key", demo::run),
