@@ -13,8 +13,18 @@ use pi_tui::{EditorEvent, Line, NoCompleter, Theme, View, text};
 use rquickjs::{Array, Ctx, Function, IntoJs as _, Object, Value};
 
 use super::text::{Text, columns, strings};
+use crate::error::NativeError;
 use crate::host::Host;
 use crate::value::Json;
+
+/// Editors that can exist at once: their texts are outside of the memory limit of the engine.
+const MAX_EDITORS: usize = 1024;
+/// Bytes that are written to all editors together, as far as they can be undone.
+const MAX_TOTAL: usize = 256 << 20;
+/// Bytes that one call can add to a text.
+const MAX_TEXT: usize = 4 << 20;
+/// Bytes that are written to an editor before its edits can no longer be undone.
+const MAX_WRITTEN: usize = 32 << 20;
 
 /// The editors of a thread.
 #[derive(Clone)]
@@ -31,6 +41,8 @@ struct State {
 struct Own {
     editor: Editor,
     decoder: Decoder,
+    /// Bytes written since edits were forgotten.
+    written: usize,
 }
 
 impl Editors {
@@ -38,14 +50,17 @@ impl Editors {
         self.0.editors.borrow_mut().get_mut(&id).map(access).unwrap_or_default()
     }
 
-    fn create(&self) -> u32 {
+    fn create(&self) -> Result<u32, NativeError> {
+        if self.0.editors.borrow().len() >= MAX_EDITORS {
+            return Err(NativeError::of("RangeError", "too many editors exist at once"));
+        }
         let id = self.0.next.get();
         self.0.next.set(id + 1);
         let mut editor = Editor::new();
         editor.set_hardware_cursor(true);
-        let own = Own { editor, decoder: Decoder::default() };
+        let own = Own { editor, decoder: Decoder::default(), written: 0 };
         self.0.editors.borrow_mut().insert(id, own);
-        id
+        Ok(id)
     }
 }
 
@@ -59,7 +74,12 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Obj
     let editors = Editors(Rc::new(state));
     let object = Object::new(ctx.clone())?;
     let own = editors.clone();
-    object.set("create", Function::new(ctx.clone(), move || own.create())?)?;
+    object.set(
+        "create",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
+            own.create().map_err(|error| error.throw(&ctx))
+        })?,
+    )?;
     let own = editors.clone();
     object.set(
         "free",
@@ -100,27 +120,45 @@ fn install_text<'js>(
     let own = editors.clone();
     object.set(
         "setText",
-        Function::new(ctx.clone(), move |id: u32, text: Text| {
-            own.with(id, |own| own.editor.set_text(&text.0));
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, text: Text| {
+            checked(&ctx, &own, &text.0)?;
+            own.with(id, |own| {
+                own.spend(text.0.len());
+                own.editor.set_text(&text.0);
+            });
+            Ok::<_, rquickjs::Error>(())
         })?,
     )?;
     let own = editors.clone();
     object.set(
         "insert",
-        Function::new(ctx.clone(), move |id: u32, text: Text| {
-            own.with(id, |own| own.editor.insert(&text.0));
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, text: Text| {
+            checked(&ctx, &own, &text.0)?;
+            own.with(id, |own| {
+                own.spend(text.0.len());
+                own.editor.insert(&text.0);
+            });
+            Ok::<_, rquickjs::Error>(())
         })?,
     )?;
     let own = editors.clone();
     // A text and the place of the caret in it, counted as in JavaScript.
     object.set(
         "replace",
-        Function::new(ctx.clone(), move |id: u32, text: Text, line: f64, column: f64| {
-            let line = columns(line);
-            let content = text.0.split('\n').nth(line).unwrap_or_default();
-            let caret = Position::new(line, byte_offset(content, columns(column)));
-            own.with(id, |own| own.editor.set_displayed_text(&text.0, caret));
-        })?,
+        Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'js>, id: u32, text: Text, line: f64, column: f64| {
+                checked(&ctx, &own, &text.0)?;
+                let line = columns(line);
+                let content = text.0.split('\n').nth(line).unwrap_or_default();
+                let caret = Position::new(line, byte_offset(content, columns(column)));
+                own.with(id, |own| {
+                    own.spend(text.0.len());
+                    own.editor.set_displayed_text(&text.0, caret);
+                });
+                Ok::<_, rquickjs::Error>(())
+            },
+        )?,
     )?;
     let own = editors.clone();
     object.set(
@@ -155,8 +193,12 @@ fn install_view<'js>(
     object.set(
         "input",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, data: Text| {
+            checked(&ctx, &own, &data.0)?;
             let keymap = own.0.keymap.borrow();
-            let effects = own.with(id, |own| own.input(&data.0, &keymap));
+            let effects = own.with(id, |own| {
+                own.spend(data.0.len());
+                own.input(&data.0, &keymap)
+            });
             strings(&ctx, effects)
         })?,
     )?;
@@ -202,7 +244,30 @@ fn install_view<'js>(
     Ok(())
 }
 
+/// Refuses a text that is too long, or that the editors have no room for.
+fn checked(ctx: &Ctx<'_>, editors: &Editors, text: &str) -> rquickjs::Result<()> {
+    let written: usize = editors.0.editors.borrow().values().map(|own| own.written).sum();
+    if text.len() <= MAX_TEXT && written + text.len() <= MAX_TOTAL {
+        return Ok(());
+    }
+    Err(NativeError::of("RangeError", "the text is too long for an editor").throw(ctx))
+}
+
 impl Own {
+    /// Counts bytes that are written. Earlier edits are forgotten when they are too many, and a
+    /// text that has grown too long is cut.
+    fn spend(&mut self, bytes: usize) {
+        self.written += bytes;
+        if self.written <= MAX_WRITTEN {
+            return;
+        }
+        self.written = bytes;
+        let mut text = self.editor.text();
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        self.editor.clear();
+        self.editor.set_text(&text);
+    }
+
     fn input(&mut self, data: &str, keymap: &Keymap) -> Vec<String> {
         let mut events = Vec::new();
         self.decoder.push(data.as_bytes(), &mut events);

@@ -115,6 +115,31 @@ export default function (pi: any) {
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
+async fn editors_are_bounded() {
+    let code = r#"
+        import { Editor } from "@earendil-works/pi-tui";
+        const theme: any = { borderColor: (text: string) => text, selectList: {} };
+        const make = () => new Editor({ requestRender() {} } as any, theme);
+        const attempt = (run: () => void) => { try { run(); return "done"; } catch (error: any) { return error.name; } };
+        export default function (pi: any) {
+            pi.registerTool({
+                name: "bounded", label: "", description: "", parameters: { type: "object" },
+                async execute() {
+                    const kept: any[] = [];
+                    const many = attempt(() => { for (let n = 0; n < 2000; n++) kept.push(make()); });
+                    const long = attempt(() => kept[0].setText("x".repeat(5 << 20)));
+                    const usual = attempt(() => kept[0].setText("x".repeat(100)));
+                    return { content: [{ type: "text", text: [many, long, usual].join() }] };
+                },
+            });
+        }
+    "#;
+    let trial = Setup::new().extension("project/bounded.ts", code).start().await;
+    let result = trial.tool_text("bounded", json!({})).await;
+    assert_eq!(result, "RangeError,RangeError,done");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn hostile_text_fits_its_width() {
     let trial = Setup::new().extension("project/hostile.ts", HOSTILE).start().await;
     let words = "[a-c ]{0,9}|\\PC{0,12}|[#*_`~>|\\[\\]()!-]{1,6}|[漢字👩\u{200d}👧🇩🇪e\u{301}\u{200b}]{0,6}|\u{1b}\\[[0-9;]{0,6}[mKAJ]|\u{1b}\\]8;;http://x\u{7}|\n|\n\n|\t|1\\. |- |\\| a \\| b \\|\n\\|-\\|-\\|\n";
