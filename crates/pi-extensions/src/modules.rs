@@ -80,7 +80,6 @@ const HOST: &[HostModule] = host_modules! {
     "pi:editor-slot" = "pi/editor-slot.js",
     "pi:renderers" = "pi/renderers.js",
     "pi:autocomplete" = "pi/autocomplete.js",
-    "pi:keybindings" = "pi/keybindings.js",
     "pi:theme" = "pi/theme.js",
     "pi:event-stream" = "pi/event_stream.js",
     "pi:exec" = "pi/exec.js",

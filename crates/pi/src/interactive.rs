@@ -80,6 +80,7 @@ use preferences::Preferences;
 use prelude::Prelude;
 use signals::Signals;
 use tasks::Tasks;
+use themes::Themes;
 use ui::{ScreenUi, UiRequest};
 
 use crate::arguments::Arguments;
@@ -142,6 +143,14 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
         preferences = preferences::read(settings.settings(), &arguments.screen, &environment);
     }
     let (ui, requests) = ScreenUi::new();
+    // Extensions read these when their session starts.
+    let keys = keys::load(&environment);
+    let sources = themes::sources(&settings, &arguments.screen, &environment);
+    let depth = prelude.display.capabilities.color_depth;
+    let setting = preferences.theme.as_deref();
+    let mut themes = Themes::new(setting, depth, &environment, &sources);
+    prelude.display.show_colors(&mut themes.0);
+    publish::start(&ui, &keys.0, &themes.0, prelude.display.size());
     let interface: Arc<dyn Ui> = Arc::new(ui.clone());
     let waker = ui.clone();
     pi_tui::highlight::on_ready(move || waker.send(UiRequest::Redraw));
@@ -167,6 +176,8 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
         preferences,
         agent,
         ui,
+        themes,
+        keys,
         tasks,
         display,
         is_verbose: arguments.verbose,

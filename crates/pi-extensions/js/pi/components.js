@@ -77,7 +77,7 @@ function showCustom(binding, factory, options) {
 			if (options.overlay) options.onHandle?.(handleOf(entry, done));
 		};
 		try {
-			const made = factory(tuiOf(binding), currentTheme(binding.id), keybindingsOf(binding), done);
+			const made = factory(tuiOf(binding), currentTheme(binding.id), keybindingsOf(), done);
 			if (typeof made?.then === "function") made.then(show).catch(failed);
 			else show(made);
 		} catch (error) {

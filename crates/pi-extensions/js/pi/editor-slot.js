@@ -38,7 +38,7 @@ function mountEditor(binding, factory) {
 	const theme = currentTheme(binding.id);
 	let editor;
 	const entry = components.mount(binding, "editor", () => {
-		editor = factory(tuiOf(binding), editorTheme(theme), keybindingsOf(binding));
+		editor = factory(tuiOf(binding), editorTheme(theme), keybindingsOf());
 		return editor;
 	});
 	const slot = { binding, factory, editor, number: entry.number, text: editor.getText?.() ?? "" };

@@ -40,7 +40,7 @@ function stateOf(key) {
 
 /** Returns functions that name keys, with the keys of the user. */
 function hints(binding) {
-	const keyText = (action) => keybindingsOf(binding).getKeys(action).join("/");
+	const keyText = (action) => keybindingsOf().getKeys(action).join("/");
 	const theme = currentTheme(binding.id);
 	return {
 		keyText,

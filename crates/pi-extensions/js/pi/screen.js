@@ -87,8 +87,8 @@ function tuiOf(binding) {
 }
 
 /** Returns the key bindings of the user. */
-function keybindingsOf(binding) {
-	return require("pi:keybindings").keybindingsFrom(native.state(binding.id, "keybindings", undefined) ?? {});
+function keybindingsOf() {
+	return require("pi:tui/keybindings").getKeybindings();
 }
 
 module.exports = { currentTheme, themeOf, tuiOf, keybindingsOf };

@@ -15,6 +15,7 @@ use pi_tui::input::Keymap;
 use super::activity::Activity;
 use super::completion::Completions;
 use super::display::Display;
+use super::events;
 use super::flash::Flash;
 use super::footer::Footer;
 use super::header::{self, Start};
@@ -25,11 +26,10 @@ use super::preferences::Preferences;
 use super::queue::Queue;
 use super::search::SearchBox;
 use super::tasks::Tasks;
-use super::themes::{self, Themes};
+use super::themes::Themes;
 use super::transcript::{self, Transcript};
 use super::ui::ScreenUi;
 use super::widgets::Widgets;
-use super::{events, keys, publish};
 use crate::modes::setup::Agent;
 
 /// The parts of the application.
@@ -140,6 +140,10 @@ pub(super) struct Parts {
     pub(super) ui: ScreenUi,
     pub(super) tasks: Tasks,
     pub(super) display: Display,
+    /// The theme, and the problem of one that cannot be used.
+    pub(super) themes: (Themes, Option<String>),
+    /// The keys, and the problems of their file.
+    pub(super) keys: (Keymap, Vec<String>),
     pub(super) is_verbose: bool,
 }
 
@@ -154,19 +158,12 @@ pub(super) fn build(parts: Parts) -> App {
         ui,
         tasks,
         display,
+        themes: (themes, theme_problem),
+        keys: (keymap, key_problems),
         is_verbose,
     } = parts;
     let runtime = agent.runtime;
     let session = runtime.session();
-    let colors = display.capabilities.color_depth;
-    let (mut themes, theme_problem) = Themes::new(
-        preferences.theme.as_deref(),
-        colors,
-        &environment,
-        &themes::sources(&settings, &options, &environment),
-    );
-    display.show_colors(&mut themes);
-    let (keymap, key_problems) = keys::load(&environment);
     let transcript = Transcript::new(transcript::Options {
         output_pad: preferences.output_pad,
         code_indent: preferences.code_indent.clone(),
@@ -220,9 +217,6 @@ pub(super) fn build(parts: Parts) -> App {
         app.start.be_verbose();
         app.transcript.set_expanded(true);
     }
-    publish::keys(&app);
-    publish::publish(&mut app);
-    app.themes.publish(&app.ui);
     header::welcome(&mut app);
     events::session_started(&mut app);
     for problem in theme_problem.into_iter().chain(key_problems) {

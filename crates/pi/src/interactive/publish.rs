@@ -2,7 +2,12 @@
 
 use pi_coding_agent::extension::FooterData;
 
+use pi_tui::Size;
+use pi_tui::input::Keymap;
+
 use super::app::App;
+use super::themes::Themes;
+use super::ui::ScreenUi;
 
 /// Publishes what changed since the last frame. Costs nothing without extensions.
 pub(super) fn publish(app: &mut App) {
@@ -22,11 +27,19 @@ pub(super) fn publish(app: &mut App) {
     }
 }
 
+/// Publishes what extensions read before the first frame.
+pub(super) fn start(ui: &ScreenUi, keymap: &Keymap, themes: &Themes, size: Size) {
+    keys(ui, keymap);
+    let mut shared = ui.shared();
+    shared.size = (size.columns, size.rows);
+    shared.theme = themes.offered();
+}
+
 /// Publishes the keys of the actions. Called when they were read.
-pub(super) fn keys(app: &App) {
-    let keys = app.keymap.bindings().map(|(action, keys)| {
+pub(super) fn keys(ui: &ScreenUi, keymap: &Keymap) {
+    let keys = keymap.bindings().map(|(action, keys)| {
         let keys = keys.iter().map(ToString::to_string).collect();
         (action.to_owned(), keys)
     });
-    app.ui.shared().keys = keys.collect();
+    ui.shared().keys = keys.collect();
 }

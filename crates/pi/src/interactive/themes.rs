@@ -134,24 +134,29 @@ impl Themes {
         if self.published.replace(self.current.generation()) == Some(self.current.generation()) {
             return;
         }
-        let offered = |name: &str, theme: &Theme| {
-            let mut offered = Offered::default();
-            offered.name = name.to_owned();
-            offered.path = self.files.get(name).cloned();
-            offered.is_light = theme.appearance() == Appearance::Light;
-            offered.foreground = theme.foreground_sequences(self.depth);
-            offered.background = theme.background_sequences(self.depth);
-            offered
-        };
-        let name = self.choice.name(self.colors.appearance());
-        let current = offered(name, &self.current);
+        let current = self.offered();
         // A file that is invalid is reported when it is selected.
         let all = self.names().into_iter();
-        let all = all.filter_map(|name| Some(offered(&name, &self.load(&name).ok()?))).collect();
+        let all = all.filter_map(|name| Some(self.offer(&name, &self.load(&name).ok()?))).collect();
         let mut shared = ui.shared();
         shared.theme = current;
         shared.theme_generation += 1;
         shared.themes = all;
+    }
+
+    /// Returns the theme in use, for extensions.
+    pub(super) fn offered(&self) -> Offered {
+        self.offer(self.choice.name(self.colors.appearance()), &self.current)
+    }
+
+    fn offer(&self, name: &str, theme: &Theme) -> Offered {
+        let mut offered = Offered::default();
+        offered.name = name.to_owned();
+        offered.path = self.files.get(name).cloned();
+        offered.is_light = theme.appearance() == Appearance::Light;
+        offered.foreground = theme.foreground_sequences(self.depth);
+        offered.background = theme.background_sequences(self.depth);
+        offered
     }
 
     /// Loads a theme by name.

@@ -14,7 +14,7 @@ pub(super) fn run(app: &mut App, _argument: &str) {
     settings::apply(app);
     let (keymap, problems) = keys::load(&app.environment);
     app.keymap = keymap;
-    publish::keys(app);
+    publish::keys(&app.ui, &app.keymap);
     let theme = app.preferences.theme.clone();
     let theme = app.themes.select(theme.as_deref().unwrap_or("system"));
     let problems: Vec<String> = problems.into_iter().chain(theme.err()).collect();
