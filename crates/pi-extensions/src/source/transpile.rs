@@ -47,41 +47,65 @@ pub(super) fn transpile(path: &Path, text: &str) -> Result<Plain, SyntaxProblem>
     let options =
         CodegenOptions { source_map_path: Some(path.to_path_buf()), ..CodegenOptions::default() };
     let printed = Codegen::new().with_options(options).build(&program);
-    let source: Vec<&str> = text.split('\n').collect();
-    let lines: Vec<&str> = printed.code.split('\n').collect();
+    let source = Lines::new(text);
+    let lines = Lines::new(&printed.code);
     let mappings = printed.map.iter().flat_map(|map| map.get_tokens()).map(|token| Mapping {
         line: token.get_dst_line(),
-        column: byte_column(&lines, token.get_dst_line(), token.get_dst_col()),
+        column: lines.byte_column(token.get_dst_line(), token.get_dst_col()),
         source_line: token.get_src_line(),
-        source_column: construct_column(&source, token.get_src_line(), token.get_src_col()),
+        source_column: source.construct_column(token.get_src_line(), token.get_src_col()),
     });
     let map = PositionMap::new(mappings.collect());
     Ok(Plain { map, code: printed.code, is_module })
 }
 
-/// Returns the column of `new` for a class after it: the engine names the class, V8 the whole
-/// expression. Columns are in UTF-16.
-fn construct_column(lines: &[&str], line: u32, column: u32) -> u32 {
-    let text = lines.get(line as usize).copied().unwrap_or_default();
-    let before = text.get(..byte_column(lines, line, column) as usize).unwrap_or_default();
-    if before.ends_with("new ") { column.saturating_sub(4) } else { column }
+/// The lines of a text, with what is needed to convert columns. Minified files have one long line
+/// and a token every few bytes, so a conversion must not look at the whole line.
+struct Lines<'a>(Vec<Line<'a>>);
+
+struct Line<'a> {
+    text: &'a str,
+    /// Byte offsets of the UTF-16 units; absent for ASCII.
+    offsets: Option<Vec<u32>>,
 }
 
-/// Returns the column of a line in bytes for one in UTF-16.
-fn byte_column(lines: &[&str], line: u32, column: u32) -> u32 {
-    let line = lines.get(line as usize).copied().unwrap_or_default();
-    if line.is_ascii() {
-        return column;
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        Self(text.split('\n').map(Line::new).collect())
     }
-    let (mut units, mut bytes) = (0, 0);
-    for char in line.chars() {
-        if units >= column as usize {
-            break;
+
+    /// Returns the column of a line in bytes for one in UTF-16.
+    fn byte_column(&self, line: u32, column: u32) -> u32 {
+        let Some(line) = self.0.get(line as usize) else { return column };
+        match &line.offsets {
+            None => column,
+            Some(offsets) => offsets.get(column as usize).copied().unwrap_or(column),
         }
-        units += char.len_utf16();
-        bytes += char.len_utf8();
     }
-    u32::try_from(bytes).unwrap_or(column)
+
+    /// Returns the column of `new` for a class after it: the engine names the class, V8 the whole
+    /// expression. Columns are in UTF-16.
+    fn construct_column(&self, line: u32, column: u32) -> u32 {
+        let end = self.byte_column(line, column) as usize;
+        let text = self.0.get(line as usize).map_or("", |line| line.text);
+        let before = text.get(..end).unwrap_or_default();
+        if before.ends_with("new ") { column.saturating_sub(4) } else { column }
+    }
+}
+
+impl<'a> Line<'a> {
+    fn new(text: &'a str) -> Self {
+        if text.is_ascii() {
+            return Self { text, offsets: None };
+        }
+        let mut offsets = Vec::with_capacity(text.len());
+        for (at, char) in text.char_indices() {
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            offsets.extend(std::iter::repeat_n(at, char.len_utf16()));
+        }
+        offsets.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        Self { text, offsets: Some(offsets) }
+    }
 }
 
 /// Returns the language of a file, by its extension.
