@@ -32,6 +32,7 @@ function createBinding(id, path) {
 
 /** Loads an extension: evaluates its modules, unless they stay, and runs its factory. */
 exports.load = async function load(id, path, isReload) {
+	if (isReload) forgetModules();
 	if (isReload || !graphs.has(path)) graphs.set(path, new ModuleGraph());
 	const binding = createBinding(id, path);
 	bindings.set(id, binding);
@@ -61,10 +62,10 @@ exports.unload = function unload(id) {
 };
 
 /** Forgets the modules of extensions that are not loaded any more. */
-exports.forgetModules = function forgetModules() {
+function forgetModules() {
 	const used = new Set([...bindings.values()].map((binding) => binding.path));
 	for (const path of graphs.keys()) if (!used.has(path)) graphs.delete(path);
-};
+}
 
 exports.notify = function notify(id, number, event) {
 	const binding = bindings.get(id);
