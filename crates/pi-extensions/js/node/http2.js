@@ -9,3 +9,16 @@ module.exports = absent("http2", [
 	"getDefaultSettings",
 	"getPackedSettings",
 ]);
+
+/** Names of headers, which clients read while they are loaded. */
+module.exports.constants = {
+	HTTP2_HEADER_AUTHORITY: ":authority",
+	HTTP2_HEADER_METHOD: ":method",
+	HTTP2_HEADER_PATH: ":path",
+	HTTP2_HEADER_SCHEME: ":scheme",
+	HTTP2_HEADER_STATUS: ":status",
+	HTTP2_HEADER_PROTOCOL: ":protocol",
+	HTTP2_HEADER_CONTENT_LENGTH: "content-length",
+	HTTP2_HEADER_CONTENT_TYPE: "content-type",
+	HTTP2_HEADER_EXPECT: "expect",
+};
