@@ -162,8 +162,19 @@ fn step(
         take(coder)?;
     }
     match mode {
-        // What came before was valid, so that the rest is missing.
-        "finish" => coder.finish().map_err(|_| failure(&io::ErrorKind::UnexpectedEof.into()))?,
+        "finish" => {
+            // What came before was valid, so that the rest is missing. A short text that is not
+            // gzip at all is found here too.
+            let is_other = matches!(coder, Coder::Gunzip(_))
+                && !bytes.is_empty()
+                && !bytes.starts_with(&[0x1f, 0x8b]);
+            let found = if is_other {
+                io::Error::other("invalid header")
+            } else {
+                io::ErrorKind::UnexpectedEof.into()
+            };
+            coder.finish().map_err(|_| failure(&found))?;
+        }
         "flush" => coder.flush().map_err(|error| failure(&error))?,
         _ => {}
     }
