@@ -75,7 +75,6 @@ impl Ui for Recorder {
             }
             while let Some(message) = messages.recv().await {
                 if let ComponentMessage::Done(result) = message {
-                    self.note(format!("done {:?}", component.render(20)));
                     return Some(result);
                 }
             }
@@ -127,7 +126,6 @@ async fn run(code: &str) -> (Value, Vec<String>, Arc<Recorder>, Trial) {
 async fn dialogs_return_what_the_user_answers() {
     let (result, log, ..) = run(r#"
         const late = new AbortController();
-        setTimeout(() => late.abort(), 5);
         const done = new AbortController();
         done.abort();
         return [
@@ -136,7 +134,7 @@ async fn dialogs_return_what_the_user_answers() {
             await ctx.ui.input("Name", "placeholder"),
             await ctx.ui.editor("Edit", "a\nb"),
             (await ctx.ui.select("open", ["x"], { timeout: 5 })) === undefined,
-            await ctx.ui.confirm("open", "m", { signal: late.signal }),
+            (setTimeout(() => late.abort(), 50), await ctx.ui.confirm("open", "m", { signal: late.signal })),
             (await ctx.ui.input("open", undefined, { signal: done.signal })) === undefined,
         ];
         "#)
