@@ -123,3 +123,14 @@ impl std::fmt::Display for ScriptError {
 pub(crate) fn missing(ctx: &Ctx<'_>, name: &str) -> rquickjs::Error {
     Exception::throw_message(ctx, &format!("{name} is not available in this extension host"))
 }
+
+/// Returns the files that a stack names, innermost first.
+pub(crate) fn files_of_stack(stack: &str) -> Vec<String> {
+    let frames = stack.lines().filter_map(|line| line.trim().strip_prefix("at "));
+    let place = |frame: &str| {
+        let inner = frame.rsplit_once('(').map_or(frame, |(_, inner)| inner).trim_end_matches(')');
+        let mut parts = inner.rsplitn(3, ':');
+        parts.nth(2).map(str::to_owned)
+    };
+    frames.filter_map(place).collect()
+}

@@ -16,7 +16,7 @@ use crate::access::Access;
 use crate::actions::Actions;
 use crate::component::Shown;
 use crate::engine::Clock;
-use crate::error::{NativeError, ScriptError};
+use crate::error::{NativeError, ScriptError, files_of_stack};
 use crate::extension::Listeners;
 use crate::host_process::ProcessState;
 use crate::native::child::Children;
@@ -25,6 +25,8 @@ use crate::report::Report;
 use crate::source::cache::Cache;
 use crate::source::map::PositionMap;
 use crate::thread::{Task, WeakJsThread};
+
+pub(crate) use crate::poster::Poster;
 
 /// A number that identifies an extension within its thread.
 pub(crate) type ExtensionId = u32;
@@ -160,7 +162,7 @@ impl Host {
 
     /// Returns a function that runs a task on this thread later, from anywhere.
     pub(crate) fn poster(&self) -> Poster {
-        Poster(self.tasks.clone())
+        Poster::new(self.tasks.clone())
     }
 
     /// Returns the queue of actions on sessions.
@@ -486,26 +488,4 @@ impl Host {
         };
         self.fail_calls(None, &error);
     }
-}
-
-/// Runs tasks on a JavaScript thread as long as it exists.
-#[derive(Clone, Debug)]
-pub(crate) struct Poster(mpsc::WeakUnboundedSender<Task>);
-
-impl Poster {
-    /// Runs a task; returns false if the thread is gone.
-    pub(crate) fn post(&self, task: impl FnOnce(&Ctx<'_>, &Host) + Send + 'static) -> bool {
-        self.0.upgrade().is_some_and(|tasks| tasks.send(Box::new(task)).is_ok())
-    }
-}
-
-/// Returns the files that a stack names, innermost first.
-fn files_of_stack(stack: &str) -> Vec<String> {
-    let frames = stack.lines().filter_map(|line| line.trim().strip_prefix("at "));
-    let place = |frame: &str| {
-        let inner = frame.rsplit_once('(').map_or(frame, |(_, inner)| inner).trim_end_matches(')');
-        let mut parts = inner.rsplitn(3, ':');
-        parts.nth(2).map(str::to_owned)
-    };
-    frames.filter_map(place).collect()
 }

@@ -32,6 +32,7 @@ mod hosting;
 mod limits;
 mod modules;
 mod native;
+mod poster;
 mod process;
 mod render;
 mod report;

@@ -7,6 +7,7 @@
 //! the same at any length of the transcript.
 
 mod delta;
+mod serialize;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use pi_agent::{AgentEvent, EventContext, ToolOutput};
 use pi_protocol::{
     AgentMessage, AssistantMessage, Entry, Message, Model, ThinkingLevel, ToolResultMessage, Usage,
 };
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use delta::MessageDelta;
@@ -85,9 +86,9 @@ pub enum SessionEvent {
     TurnEnd {
         #[serde(skip)]
         turn_index: u32,
-        #[serde(serialize_with = "assistant")]
+        #[serde(serialize_with = "serialize::assistant")]
         message: Arc<AssistantMessage>,
-        #[serde(serialize_with = "results")]
+        #[serde(serialize_with = "serialize::results")]
         tool_results: Vec<Arc<ToolResultMessage>>,
     },
     /// A message begins. All but those of the assistant are complete.
@@ -489,20 +490,6 @@ impl SessionEvent {
             _ => return None,
         })
     }
-}
-
-fn assistant<S: Serializer>(
-    message: &Arc<AssistantMessage>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    Message::Assistant(Arc::clone(message)).serialize(serializer)
-}
-
-fn results<S: Serializer>(
-    results: &[Arc<ToolResultMessage>],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(results.iter().map(|result| Message::ToolResult(Arc::clone(result))))
 }
 
 /// Returns the last answer among messages.
