@@ -28,7 +28,7 @@ async fn values_are_passed_as_they_are() {
                     const replies: string[] = [];
                     const value = { seen: [] as string[], reply: (text: string) => replies.push(text) };
                     const gave = pi.events.emit("ping", value);
-                    pi.events.emit("nobody", 1);
+                    pi.events.emit("unheard", 1);
                     pi.appendEntry("say", { seen: value.seen, replies, gave: gave ?? null });
                 } });
             }

@@ -1,4 +1,4 @@
-//! Positions in errors: those of the file that the user wrote, whatever the types around them.
+//! Positions in errors: those of the file that the user wrote, with types around them.
 
 use proptest::prelude::*;
 use serde_json::json;

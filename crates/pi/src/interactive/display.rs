@@ -1,5 +1,6 @@
 //! The terminal and the screen on it: modes, frames, size.
 
+mod skipped;
 mod switch;
 
 use std::io;
@@ -14,7 +15,9 @@ use pi_tui::terminal::{
     Capabilities, Change, Guard, ImageProtocol, Mode, Modes, Reflow, Startup, sequences,
 };
 use pi_tui::theme::TerminalColors;
-use pi_tui::{Block, Blocks, Line, Lines, PlacedOverlay, Token, View, text};
+use pi_tui::{Blocks, Line, PlacedOverlay, View};
+
+use skipped::Skipped;
 
 use super::keyboard::{self, Keyboard, Switch};
 use super::output::Output;
@@ -482,17 +485,6 @@ fn configure(screen: &mut FullScreen, preferences: &Preferences) {
         ScrollbarMode::Hidden => Scrollbar::Hidden,
         ScrollbarMode::Auto => Scrollbar::Auto,
     });
-}
-
-/// A line in the place of the blocks that the regular screen does not write at first.
-struct Skipped(usize);
-
-impl Block for Skipped {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        let text = format!(" … {} earlier entries: see /tree, or use fullscreen mode", self.0);
-        let line = Line::styled(text, view.theme.fg(Token::Dim));
-        [text::truncate(&line, view.width, "…")].into()
-    }
 }
 
 fn encoder(capabilities: &Capabilities) -> Encoder {
