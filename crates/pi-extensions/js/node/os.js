@@ -1,6 +1,8 @@
 // node:os.
 
 const native = require("native:os");
+const { missing } = require("pi:missing");
+const { invalidArgType } = require("pi:node-errors");
 const process = require("node:process");
 const signals = require("pi:signal-names");
 
@@ -37,16 +39,23 @@ const os = {
 	loadavg: () => native.load().average,
 	totalmem: () => native.load().total,
 	freemem: () => native.load().free,
-	availableParallelism: () => native.processors().length,
-	cpus: () => native.processors().map(({ model, speed }) => ({ model, speed, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } })),
+	availableParallelism: () => native.parallelism(),
+	cpus() {
+		const all = native.processors();
+		if (all.some(({ times }) => times === null)) missing("os.cpus")();
+		return all;
+	},
 	networkInterfaces: () => native.interfaces(),
 	userInfo(options) {
 		const { uid, gid, username, homedir, shell } = account();
 		const text = (value) => (options?.encoding === "buffer" && typeof value === "string" ? Buffer.from(value) : value);
 		return { uid, gid, username: text(username), homedir: text(homedir), shell: text(shell) };
 	},
-	getPriority: () => 0,
-	setPriority: require("pi:missing").missing("os.setPriority"),
+	getPriority(pid = 0) {
+		if (typeof pid !== "number") throw invalidArgType("pid", "of type number", pid);
+		return native.priority(pid);
+	},
+	setPriority: missing("os.setPriority"),
 };
 
 let constants;

@@ -148,10 +148,13 @@ Object.assign(process, {
 	availableMemory: () => require("node:os").freemem(),
 	constrainedMemory: () => 0,
 	cpuUsage(previous) {
-		const user = Math.floor(native.processorTime());
-		return { user: user - (previous?.user ?? 0), system: 0 };
+		const { user, system } = native.processorTime() ?? missing("process.cpuUsage")();
+		return { user: user - (previous?.user ?? 0), system: system - (previous?.system ?? 0) };
 	},
-	resourceUsage: () => ({ userCPUTime: Math.floor(native.processorTime()), systemCPUTime: 0, maxRSS: Math.floor(native.memory().resident / 1024) }),
+	resourceUsage() {
+		const { user, system } = native.processorTime() ?? missing("process.resourceUsage")();
+		return { userCPUTime: user, systemCPUTime: system, maxRSS: native.peakMemory() ?? missing("process.resourceUsage")() };
+	},
 
 	nextTick: require("pi:timers").nextTick,
 	emitWarning(warning, type, code) {

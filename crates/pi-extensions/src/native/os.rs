@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use rquickjs::{Ctx, Function, Object};
-use rustix::process::{getgid, getuid};
+use rustix::process::{Pid, getgid, getuid};
 use serde_json::{Value, json};
 
+use crate::error::NativeError;
 use crate::host::Host;
 use crate::native::errno;
 use crate::value::Json;
@@ -15,6 +16,13 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Obj
     object.set("facts", Function::new(ctx.clone(), || Json(facts()))?)?;
     object.set("load", Function::new(ctx.clone(), || Json(load()))?)?;
     object.set("processors", Function::new(ctx.clone(), || Json(processors()))?)?;
+    object.set("parallelism", Function::new(ctx.clone(), parallelism)?)?;
+    object.set(
+        "priority",
+        Function::new(ctx.clone(), |ctx: Ctx<'js>, pid: i32| {
+            priority(pid).map_err(|error| error.throw(&ctx))
+        })?,
+    )?;
     object.set("user", Function::new(ctx.clone(), || Json(user()))?)?;
     object.set(
         "errors",
@@ -73,7 +81,17 @@ fn load() -> Value {
     json!({})
 }
 
-/// The processors: model and speed in MHz.
+/// Returns the priority of a process; 0 is this one.
+fn priority(pid: i32) -> Result<i32, NativeError> {
+    let found = match pid {
+        0.. => rustix::process::getpriority_process(Pid::from_raw(pid)),
+        _ => Err(rustix::io::Errno::SRCH),
+    };
+    found.map_err(|number| errno::call_error(number, "uv_os_getpriority"))
+}
+
+/// The processors: model, speed in MHz, and times in milliseconds, `null` if the system does not
+/// tell them.
 fn processors() -> Value {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let value = |line: &str| line.split_once(':').map(|(_, value)| value.trim().to_owned());
@@ -82,13 +100,39 @@ fn processors() -> Value {
     };
     let models = of("model name");
     let speeds: Vec<f64> = of("cpu MHz").iter().filter_map(|speed| speed.parse().ok()).collect();
-    let count = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let count = models.len().max(count);
+    let count = models.len().max(parallelism());
+    let times = processor_times(&std::fs::read_to_string("/proc/stat").unwrap_or_default());
     let one = |at: usize| {
+        let times = times.get(at);
         let model = models.get(at).cloned().unwrap_or_else(|| "unknown".to_owned());
-        json!({ "model": model, "speed": speeds.get(at).copied().unwrap_or(0.0).floor() })
+        let speed = speeds.get(at).copied().unwrap_or(0.0).floor();
+        json!({ "model": model, "speed": speed, "times": times })
     };
     Value::Array((0..count).map(one).collect())
+}
+
+/// Returns the number of processors that this process may use.
+fn parallelism() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Reads the lines `cpu0 user nice system idle iowait irq ...`, which count clock ticks.
+fn processor_times(text: &str) -> Vec<Value> {
+    let per_second = rustix::param::clock_ticks_per_second().max(1);
+    let lines = text.lines().filter_map(|line| line.strip_prefix("cpu"));
+    // The first line is the sum, and has no number.
+    let lines = lines.filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+    let one = |line: &str| {
+        let ticks = line.split_whitespace().skip(1).map(str::parse::<u64>);
+        let ticks = ticks.collect::<Result<Vec<_>, _>>().ok()?;
+        let [user, nice, sys, idle, _, irq, ..] = ticks[..] else { return None };
+        let time = |ticks: u64| ticks.saturating_mul(1000) / per_second;
+        let (user, nice, sys) = (time(user), time(nice), time(sys));
+        Some(
+            json!({ "user": user, "nice": nice, "sys": sys, "idle": time(idle), "irq": time(irq) }),
+        )
+    };
+    lines.filter_map(one).collect()
 }
 
 /// The user of this process, from the list of users.

@@ -1,6 +1,7 @@
 //! The process: variables, working directory, signals, times and memory.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use rquickjs::{Ctx, Function, Object};
@@ -53,14 +54,39 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             Json(json!({ "resident": resident(), "used": used }))
         })?,
     )?;
+    object.set("peakMemory", Function::new(ctx.clone(), peak)?)?;
+    let (user, system) = (AtomicU64::new(0), AtomicU64::new(0));
+    // Microseconds of this process in its own code and in the system.
     object.set(
         "processorTime",
-        Function::new(ctx.clone(), || {
-            let usage = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-            usage.tv_sec as f64 * 1e6 + usage.tv_nsec as f64 / 1e3
+        Function::new(ctx.clone(), move || {
+            let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+            let used = used.tv_sec as u64 * 1_000_000 + used.tv_nsec as u64 / 1000;
+            let in_system = system_time()?;
+            // The system counts its part in ticks. Neither part runs backward when one ends.
+            let in_system = system.fetch_max(in_system, Relaxed).max(in_system);
+            let own = used.saturating_sub(in_system);
+            let own = user.fetch_max(own, Relaxed).max(own);
+            Some(Json(json!({ "user": own, "system": in_system })))
         })?,
     )?;
     Ok(object)
+}
+
+/// Returns the microseconds that this process spent in the system. `None` if they are not known.
+fn system_time() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may have spaces. `stime` is the 15th field.
+    let (_, fields) = text.rsplit_once(')')?;
+    let ticks: u64 = fields.split_whitespace().nth(12)?.parse().ok()?;
+    Some(ticks.saturating_mul(1_000_000) / rustix::param::clock_ticks_per_second().max(1))
+}
+
+/// Returns the largest number of kilobytes of memory that this process had.
+fn peak() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
 }
 
 /// Returns the bytes of memory of this process.

@@ -76,3 +76,8 @@ async fn sockets_and_servers_behave_as_in_node() {
 async fn stores_follow_asynchronous_code_as_in_node() {
     compare("storage").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_is_described_as_in_node() {
+    compare("system").await;
+}
