@@ -97,11 +97,6 @@ impl Engine {
         Rc::clone(&self.clock)
     }
 
-    /// Returns the bytes that values of the runtime use.
-    pub(crate) fn memory_used(&self) -> i64 {
-        self.runtime.memory_usage().malloc_size
-    }
-
     fn watch_time(&self) {
         let clock = Rc::clone(&self.clock);
         let context = self.context.with(|ctx| RunningContext::of(&ctx));

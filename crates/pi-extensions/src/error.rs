@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use rquickjs::{Ctx, Exception, FromJs as _, Object, Value, function::Constructor};
+use rquickjs::{Ctx, FromJs as _, Object, Value, function::Constructor};
 
 use crate::value::Json;
 
@@ -119,10 +119,6 @@ impl std::fmt::Display for ScriptError {
     }
 }
 
-/// Throws an error by name when a function is called that this host does not have.
-pub(crate) fn missing(ctx: &Ctx<'_>, name: &str) -> rquickjs::Error {
-    Exception::throw_message(ctx, &format!("{name} is not available in this extension host"))
-}
 
 /// Returns the files that a stack names, innermost first.
 pub(crate) fn files_of_stack(stack: &str) -> Vec<String> {

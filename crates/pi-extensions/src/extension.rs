@@ -103,12 +103,10 @@ impl Extension for JsExtension {
             let thread = self.host.thread(&self.source).map_err(ExtensionError::with_source)?;
             let thread = self.thread.get_or_init(|| thread);
             let (listeners, weak) = (self.listeners.clone(), thread.downgrade());
-            let source = self.source.clone();
             let loaded = thread.call::<Option<String>>(id, "load", move |ctx, host| {
                 let path = Arc::clone(&path);
                 let loaded = Loaded {
                     path: Arc::clone(&path),
-                    source,
                     api,
                     listeners,
                     thread: weak,

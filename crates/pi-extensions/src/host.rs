@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
-use pi_coding_agent::resources::SourceInfo;
 use rquickjs::function::Args;
 use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Persistent, Promise, Value};
 use tokio::runtime::Handle;
@@ -85,7 +84,6 @@ pub(crate) struct Outside {
 /// An extension of this thread.
 pub(crate) struct Loaded {
     pub(crate) path: Arc<str>,
-    pub(crate) source: SourceInfo,
     pub(crate) api: ExtensionApi,
     pub(crate) listeners: Listeners,
     pub(crate) thread: WeakJsThread,

@@ -17,8 +17,6 @@
 //! - `component` and `render`: what extensions draw, on a screen that does not wait for them.
 //! - `access`: what the JavaScript may reach.
 
-#![allow(dead_code)] // Removed when all areas exist.
-
 mod access;
 mod actions;
 pub mod check;
