@@ -119,7 +119,6 @@ impl std::fmt::Display for ScriptError {
     }
 }
 
-
 /// Returns the files that a stack names, innermost first.
 pub(crate) fn files_of_stack(stack: &str) -> Vec<String> {
     let frames = stack.lines().filter_map(|line| line.trim().strip_prefix("at "));

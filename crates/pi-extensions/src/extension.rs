@@ -105,13 +105,8 @@ impl Extension for JsExtension {
             let (listeners, weak) = (self.listeners.clone(), thread.downgrade());
             let loaded = thread.call::<Option<String>>(id, "load", move |ctx, host| {
                 let path = Arc::clone(&path);
-                let loaded = Loaded {
-                    path: Arc::clone(&path),
-                    api,
-                    listeners,
-                    thread: weak,
-                    context: None,
-                };
+                let loaded =
+                    Loaded { path: Arc::clone(&path), api, listeners, thread: weak, context: None };
                 host.set_extension(id, loaded);
                 let is_reload = reason == LoadReason::Reload;
                 Ok(vec![id.into_js(ctx)?, path.as_ref().into_js(ctx)?, is_reload.into_js(ctx)?])

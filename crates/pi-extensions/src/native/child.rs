@@ -5,7 +5,7 @@
 //! without end waits.
 
 mod options;
-mod running;
+pub(crate) mod running;
 mod sync;
 mod table;
 

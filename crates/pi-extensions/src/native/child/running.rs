@@ -160,7 +160,7 @@ impl Running {
 }
 
 /// Disables what a sandboxed program left behind for programs outside of the sandbox.
-async fn examine(confined: Option<Arc<Confined>>) {
+pub(crate) async fn examine(confined: Option<Arc<Confined>>) {
     #[cfg(target_os = "linux")]
     if let Some(confined) = confined {
         let _ = tokio::task::spawn_blocking(move || confined.disable_leftovers(false)).await;

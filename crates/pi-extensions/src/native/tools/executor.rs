@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pi_guard::confine::Confined;
 use pi_tools::{
     BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host as Local,
     Process, ProcessTree, Stat,
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use super::operations::{Answer, Operations};
 use crate::access::{Access, Launch};
 use crate::error::NativeError;
+use crate::native::child::running::examine;
 
 /// An executor with the operations of an extension where it has some.
 #[derive(Debug)]
@@ -33,9 +35,12 @@ impl ExtensionExecutor {
     }
 
     /// Asks for access to a command, and returns the one that may run.
-    async fn permitted(&self, command: &Command) -> Result<Command, NativeError> {
+    async fn permitted(
+        &self,
+        command: &Command,
+    ) -> Result<(Command, Option<Arc<Confined>>), NativeError> {
         if self.access.is_trusted() {
-            return Ok(command.clone());
+            return Ok((command.clone(), None));
         }
         let permission = self.access.run(Launch {
             program: command.program.clone().into(),
@@ -53,7 +58,7 @@ impl ExtensionExecutor {
         if confined.is_some() {
             permitted.base_environment = BaseEnvironment::Empty;
         }
-        Ok(permitted)
+        Ok((permitted, confined))
     }
 
     async fn is_directory(&self, path: &Path) -> io::Result<bool> {
@@ -201,8 +206,15 @@ impl Executor for ExtensionExecutor {
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
         Box::pin(async move {
             if !self.operations.has("exec") {
-                let command = self.permitted(command).await.map_err(denied)?;
-                return self.local.spawn(&command).await;
+                let (command, confined) = self.permitted(command).await.map_err(denied)?;
+                let mut process = self.local.spawn(&command).await?;
+                let exit = process.exit;
+                process.exit = Box::pin(async move {
+                    let exit = exit.await;
+                    examine(confined).await;
+                    exit
+                });
+                return Ok(process);
             }
             let text = command.arguments.last().map(|text| text.to_string_lossy().into_owned());
             let variables: serde_json::Map<String, Value> = command
