@@ -43,7 +43,7 @@ pub use user_resources::load_resources;
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{Approvals, Approver, GuardError};
-use crate::models::SelectModelError;
+use crate::models::{ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
 use crate::resources::{ResourceFlags, invalid_flags};
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
@@ -251,13 +251,33 @@ pub fn find_omissions(options: &AgentOptions) -> Vec<Omission> {
 /// Returns the flags of the extensions that a session with these options loads, with the paths of
 /// the extensions.
 pub async fn find_flags(options: &AgentOptions) -> Vec<(Flag, String)> {
+    let (loaded, _) = load_extensions(options).await;
+    let flags = loaded.extensions.registry().flags();
+    loaded.extensions.unload();
+    flags
+}
+
+/// Adds the providers of the extensions that a session with these options loads. Returns the
+/// problems of the extensions.
+pub async fn add_registered_providers(
+    options: &AgentOptions,
+    models: &ModelRegistry,
+) -> Vec<Diagnostic> {
+    let (loaded, mut problems) = load_extensions(options).await;
+    models.set_registered(loaded.extensions.registry());
+    loaded.extensions.unload();
+    problems.extend(loaded.failures.iter().map(Diagnostic::from_failure));
+    problems
+}
+
+/// Loads the extensions of a session without one. Returns problems with the trust in the project,
+/// too.
+async fn load_extensions(options: &AgentOptions) -> (LoadedExtensions, Vec<Diagnostic>) {
     let (mut loaded, asked) = LoadedExtensions::before_trust(options).await;
     let (settings, _) = load_settings(options, asked.trusted, &mut Vec::new());
     let files = find_extensions(&options.environment, &settings, &options.resources);
     loaded.load(options, &files).await;
-    let flags = loaded.extensions.registry().flags();
-    loaded.extensions.unload();
-    flags
+    (loaded, asked.problems)
 }
 
 async fn assemble(

@@ -85,8 +85,8 @@ pub use checkpoints::{
 };
 #[doc(hidden)]
 pub use create::{
-    ConfiguredPackage, configured_packages, initial_session_model, load_guard, load_resources,
-    load_settings, package_themes,
+    ConfiguredPackage, add_registered_providers, configured_packages, initial_session_model,
+    load_guard, load_resources, load_settings, package_themes,
 };
 #[doc(hidden)]
 pub use secrets::{configured_secrets, redacted_session};

@@ -69,7 +69,7 @@ pub(crate) fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
 
 async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
     if let Some(search) = &arguments.list_models {
-        return list::run(environment, search).await;
+        return list::run(arguments, environment, search).await;
     }
     let is_interactive = !arguments.print && arguments.mode.is_none() && on_a_terminal();
     let plain = is_interactive.then(|| plain::reason(arguments, &environment)).flatten();

@@ -2,19 +2,33 @@
 
 use std::process::ExitCode;
 
-use pi_coding_agent::Environment;
 use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{ModelRegistry, ModelsFile, model_rows, model_table};
+use pi_coding_agent::session::SessionEvent;
+use pi_coding_agent::{Environment, add_registered_providers};
 
+use super::packages;
+use super::setup::{self, Refused};
+use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, fail_with_hint, note, print};
 
 /// Prints the models that match `search`.
-pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
+pub(super) async fn run(arguments: &Arguments, environment: Environment, search: &str) -> ExitCode {
     let (file, problems) = ModelsFile::load(&environment.agent_directory.join("models.json"));
     problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
     let auth = AuthStore::new(&environment.agent_directory);
     auth.check().iter().for_each(|problem| note(&format!("warning: {problem}")));
+    let mut options = setup::options(arguments, environment.clone());
     let registry = ModelRegistry::new(environment, file, move |provider| auth.look_up(provider));
+    let packages = match packages::prepare(arguments.offline, &mut options).await {
+        Ok(packages) => packages,
+        Err(error) => return Refused::Package(error).report(),
+    };
+    // Extensions register providers.
+    let problems = packages.merge(add_registered_providers(&options, &registry).await);
+    problems
+        .iter()
+        .for_each(|problem| setup::report(&SessionEvent::from_diagnostic(problem, None)));
     registry.find_local_servers().await;
     report_unsupported(&registry).await;
     let available = registry.available();

@@ -113,7 +113,7 @@ fn notices(diagnostics: &[Diagnostic], omissions: &[Omission]) -> Vec<SessionEve
 }
 
 /// Prints a problem or an omission as one line.
-fn report(notice: &SessionEvent) {
+pub(super) fn report(notice: &SessionEvent) {
     let SessionEvent::Diagnostic { severity, path, message, hint } = notice else { return };
     let severity = match severity {
         Severity::Warning => "warning",

@@ -136,3 +136,37 @@ fn requests_are_changed_and_errors_are_reported() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(stderr, "pi: Extension error (command:fails): command failed z\n");
 }
+
+#[test]
+fn models_of_registered_providers_are_listed_and_used() {
+    let (env, server) = start();
+    let url = server.url();
+    let text = format!(
+        "export default async (pi) => {{
+            await Promise.resolve();
+            pi.registerProvider('acme', {{ baseUrl: '{url}', apiKey: 'k', api: 'openai-completions',
+                models: [{{ id: 'large', name: 'Large', reasoning: false, input: ['text'],
+                    cost: {{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }},
+                    contextWindow: 1000, maxTokens: 100 }}] }});
+        }}"
+    );
+    write(&env.project().join("acme.ts"), &text);
+    let names = |listed: &str| -> Vec<String> {
+        let words = listed.lines().skip(1).map(|line| line.split_whitespace().take(2));
+        words.map(|words| words.collect::<Vec<_>>().join("/")).collect()
+    };
+    assert_eq!(names(&env.out(&["--list-models"])), ["mock/m1"]);
+    assert_eq!(names(&env.out(&["-e", "acme.ts", "--list-models"])), ["acme/large", "mock/m1"]);
+    assert_eq!(names(&env.out(&["-e", "acme.ts", "--list-models", "large"])), ["acme/large"]);
+    let arguments = ["-e", "acme.ts", "--model", "acme/large", "-p", "hi"];
+    assert_eq!(env.out(&arguments), "Done.\n");
+    assert_eq!(server.requests().last().unwrap()["model"], "large");
+    // A broken extension is reported, and the rest is listed.
+    write(&env.project().join("broken.ts"), "throw new Error('no')");
+    let output = env.pi(&["-e", "broken.ts", "-e", "acme.ts", "--list-models"]);
+    let listed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(names(&listed), ["acme/large", "mock/m1"]);
+    let stderr = env.stable(&String::from_utf8(output.stderr).unwrap());
+    let expected = "pi: error: Failed to load extension \"[ROOT]/project/broken.ts\": Failed to load extension: no\n";
+    assert_eq!(stderr, expected);
+}
