@@ -98,7 +98,7 @@ pub async fn check(path: &Path) -> Result<Vec<Finding>, CheckError> {
     let mut analyses: Vec<(PathBuf, Analysis)> = Vec::new();
     let mut waiting = vec![path.to_owned()];
     while let Some(file) = waiting.pop() {
-        if analyses.iter().any(|(known, _)| *known == file) || !is_code(&file) {
+        if analyses.iter().any(|(known, _)| *known == file) || !is_code(&file, path) {
             continue;
         }
         let text = std::fs::read_to_string(&file)
@@ -126,9 +126,11 @@ pub async fn check(path: &Path) -> Result<Vec<Finding>, CheckError> {
     Ok(findings)
 }
 
-fn is_code(path: &Path) -> bool {
-    // Packages are not the author's to mend.
-    let is_package = path.components().any(|part| part.as_os_str() == "node_modules");
+fn is_code(path: &Path, extension: &Path) -> bool {
+    // Packages that the extension uses are not the author's to mend.
+    let own = extension.parent().and_then(|directory| path.strip_prefix(directory).ok());
+    let is_package =
+        own.unwrap_or(path).components().any(|part| part.as_os_str() == "node_modules");
     !is_package && path.extension().is_none_or(|extension| extension != "json")
 }
 

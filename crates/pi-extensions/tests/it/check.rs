@@ -55,3 +55,17 @@ async fn a_syntax_error_is_fatal() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("2:9 !"), "{found:?}");
 }
+
+#[tokio::test]
+async fn an_installed_extension_is_checked_and_its_packages_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let package = directory.path().join("node_modules/ext");
+    std::fs::create_dir_all(package.join("node_modules/dep")).unwrap();
+    std::fs::write(package.join("node_modules/dep/index.js"), "module.exports = undefinedThere;")
+        .unwrap();
+    let text = "import dep from 'dep';\nexport default () => undefinedHere(dep);\n";
+    std::fs::write(package.join("index.ts"), text).unwrap();
+    let found = check(&package.join("index.ts")).await.unwrap();
+    let messages: Vec<_> = found.iter().map(|one| one.message.as_str()).collect();
+    assert_eq!(messages, ["undefinedHere is not defined"]);
+}
