@@ -1,6 +1,6 @@
 //! `pi extension check`: names what would not work here, before the extension runs.
 //!
-//! [`analyze`](analyze::analyze) reads the files of an extension; the realm of a thread is asked what
+//! `analyze` reads the files of an extension; the realm of a thread is asked what
 //! modules, globals and members of the API exist. No code of the extension runs.
 
 mod analyze;
