@@ -34,7 +34,7 @@ pub use packages::{PackageContents, PackageRoot};
 pub use prompt_options::SystemPromptOptions;
 pub use prompts::PromptTemplate;
 pub use skills::Skill;
-pub use source::{ResourceOrigin, ResourceScope, SourceInfo};
+pub use source::{PackageLimits, ResourceOrigin, ResourceScope, SourceInfo};
 pub use system_files::SystemText;
 pub use system_prompt::{Section, SectionNameError, ToolPrompt};
 

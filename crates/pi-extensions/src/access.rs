@@ -27,19 +27,14 @@ pub use limited::{Grant, InvalidRights, Rights};
 pub(crate) use path::Links;
 pub(crate) use permission::{PendingApproval, Permission};
 
-/// The rights of the JavaScript of one thread.
+/// The rights of the JavaScript of one thread: those of a program of the user, unless something
+/// limits them.
 #[derive(Debug, Clone, Default)]
-pub struct Access(Kind);
-
-#[derive(Debug, Clone, Default)]
-enum Kind {
-    /// As a program of the user.
-    #[default]
-    Trusted,
-    /// As the settings of the user allow.
-    Limited(Arc<Rights>),
-    /// As the guard of the session allows its tools.
-    Guarded(Guarded),
+pub struct Access {
+    /// Limits that the settings of the user set.
+    rights: Option<Arc<Rights>>,
+    /// Limits that the guard of the session sets for its tools.
+    guarded: Option<Guarded>,
 }
 
 /// The kind of an access to a file.
@@ -67,12 +62,12 @@ pub(crate) struct Launch {
 impl Access {
     /// Returns the rights of a program of the user, which pi's extensions have by default.
     pub fn trusted() -> Self {
-        Self(Kind::Trusted)
+        Self::default()
     }
 
     /// Returns rights that settings limit.
     pub fn limited(rights: Rights) -> Self {
-        Self(Kind::Limited(Arc::new(rights)))
+        Self::trusted().within(rights)
     }
 
     /// Returns no rights at all.
@@ -83,17 +78,23 @@ impl Access {
     /// Returns the rights that a guard gives to the tools of a session. Called within the runtime
     /// of the session, on which approvals are asked for.
     pub fn guarded(guard: Arc<Guard>) -> Self {
-        Self(Kind::Guarded(Guarded::new(guard)))
+        Self { rights: None, guarded: Some(Guarded::new(guard)) }
+    }
+
+    /// Returns these rights, limited by settings too. No rights stay none.
+    #[must_use]
+    pub fn within(self, rights: Rights) -> Self {
+        Self { rights: self.rights.or_else(|| Some(Arc::new(rights))), ..self }
     }
 
     /// Returns true if every access is allowed.
     pub(crate) fn is_trusted(&self) -> bool {
-        matches!(self.0, Kind::Trusted)
+        self.rights.is_none() && self.guarded.is_none()
     }
 
     /// Sets the guard of the session that began, if a guard decides.
     pub(crate) fn set_guard(&self, guard: &Arc<Guard>) {
-        if let Kind::Guarded(guarded) = &self.0 {
+        if let Some(guarded) = &self.guarded {
             guarded.set(guard);
         }
     }
@@ -109,23 +110,25 @@ impl Access {
         if self.is_trusted() {
             return Ok(Permission::granted(path.to_owned()));
         }
-        let real = path::real(path, links);
+        let mut real = path::real(path, links);
         if path::is_of_a_process(&real) {
             return Err(refused(&format!("{} belongs to a process", path.display())));
         }
-        match &self.0 {
-            Kind::Trusted => Ok(Permission::granted(real)),
-            Kind::Limited(rights) => rights.file(real, access).map(Permission::granted),
-            Kind::Guarded(guarded) => guarded.file(real, access),
+        if let Some(rights) = &self.rights {
+            real = rights.file(real, access)?;
+        }
+        match &self.guarded {
+            None => Ok(Permission::granted(real)),
+            Some(guarded) => guarded.file(real, access),
         }
     }
 
     /// Checks reading a file or listing a directory, of modules: what is imported is part of the
     /// extension that the user installed, so no approval is asked for.
     pub(crate) fn module(&self, path: &Path) -> Result<(), NativeError> {
-        match &self.0 {
-            Kind::Trusted | Kind::Guarded(_) => Ok(()),
-            Kind::Limited(rights) => rights.module(&path::real(path, Links::Follow)),
+        match &self.rights {
+            None => Ok(()),
+            Some(rights) => rights.module(&path::real(path, Links::Follow)),
         }
     }
 
@@ -141,46 +144,53 @@ impl Access {
 
     /// Checks starting a program. The permission has the program to start, which may be one that
     /// confines it.
-    pub(crate) fn run(&self, launch: Launch) -> Result<Permission<Launch>, NativeError> {
-        match &self.0 {
-            Kind::Trusted => Ok(Permission::granted(launch)),
-            Kind::Limited(rights) => rights.run(launch).map(Permission::granted),
-            Kind::Guarded(guarded) => guarded.run(launch),
+    pub(crate) fn run(&self, mut launch: Launch) -> Result<Permission<Launch>, NativeError> {
+        if let Some(rights) = &self.rights {
+            launch = rights.run(launch)?;
         }
+        match &self.guarded {
+            None => Ok(Permission::granted(launch)),
+            Some(guarded) => guarded.run(launch),
+        }
+    }
+
+    /// Checks the program of an extension that is a program itself. The guard does not judge it.
+    pub(crate) fn extension_program(&self, program: &str) -> Result<(), NativeError> {
+        self.rights.as_ref().map_or(Ok(()), |rights| rights.program(program))
     }
 
     /// Checks an effect on processes that JavaScript did not start, this one included.
     pub(crate) fn processes(&self) -> Result<(), NativeError> {
-        match &self.0 {
-            Kind::Trusted => Ok(()),
-            Kind::Limited(_) | Kind::Guarded(_) => Err(refused("an effect on other processes")),
-        }
+        if self.is_trusted() { Ok(()) } else { Err(refused("an effect on other processes")) }
     }
 
     /// Checks a connection to a host. Waits for an approval.
     pub(crate) fn connect(&self, host: &str, port: u16) -> Result<(), NativeError> {
-        match &self.0 {
-            Kind::Trusted => Ok(()),
-            Kind::Limited(rights) => rights.connect(host, port),
-            Kind::Guarded(guarded) => guarded.connect(host)?.wait(),
+        if let Some(rights) = &self.rights {
+            rights.connect(host, port)?;
+        }
+        match &self.guarded {
+            None => Ok(()),
+            Some(guarded) => guarded.connect(host)?.wait(),
         }
     }
 
-    /// Checks listening on a port.
+    /// Checks listening on a port, which is the right to reach it.
     pub(crate) fn listen(&self, host: &str, port: u16) -> Result<(), NativeError> {
-        match &self.0 {
-            Kind::Trusted => Ok(()),
-            Kind::Limited(rights) => rights.connect(host, port),
-            Kind::Guarded(guarded) => guarded.connect(host)?.wait(),
-        }
+        self.connect(host, port)
     }
 
     /// Returns the variables of the environment that JavaScript may see.
-    pub(crate) fn visible(&self, variables: BTreeMap<String, String>) -> BTreeMap<String, String> {
-        match &self.0 {
-            Kind::Trusted => variables,
-            Kind::Limited(rights) => rights.visible(variables),
-            Kind::Guarded(_) => guarded::without_secrets(variables),
+    pub(crate) fn visible(
+        &self,
+        mut variables: BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        if let Some(rights) = &self.rights {
+            variables = rights.visible(variables);
+        }
+        match &self.guarded {
+            None => variables,
+            Some(_) => guarded::without_secrets(variables),
         }
     }
 }

@@ -100,7 +100,7 @@ impl Extension for JsExtension {
         Box::pin(async move {
             self.listeners.clear();
             let (id, path, api) = (self.id, Arc::clone(&self.path), api.clone());
-            let thread = self.host.thread(&self.source).map_err(ExtensionError::with_source)?;
+            let thread = self.host.thread(&self.source)?;
             let thread = self.thread.get_or_init(|| thread);
             let (listeners, weak) = (self.listeners.clone(), thread.downgrade());
             let loaded = thread.call::<Option<String>>(id, "load", move |ctx, host| {

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pi_coding_agent::extension::Extension;
+use pi_coding_agent::Environment;
+use pi_coding_agent::extension::{Extension, ExtensionError};
 use pi_coding_agent::resources::SourceInfo;
 
-use crate::access::Access;
+use crate::access::{Access, InvalidRights, Rights};
 use crate::extension::JsExtension;
 use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
@@ -43,8 +44,9 @@ pub struct ExtensionHost(Arc<Shared>);
 struct Shared {
     options: HostOptions,
     access: AccessRule,
-    /// Threads by the package for which they are; the one that extensions share has no name.
-    threads: Mutex<BTreeMap<String, JsThread>>,
+    /// Threads by the directory of the package for which they are; the one that extensions share
+    /// has none.
+    threads: Mutex<BTreeMap<Option<PathBuf>, JsThread>>,
     next: AtomicU32,
 }
 
@@ -57,8 +59,29 @@ pub enum ExtensionAccess {
     Own(Access),
 }
 
-/// Decides about the rights of extension files. Called when the runtime of a file starts.
-pub type AccessRule = Arc<dyn Fn(&SourceInfo) -> ExtensionAccess + Send + Sync>;
+/// Decides about the rights of extension files. Called when a file is loaded; with an error it is
+/// not.
+pub type AccessRule =
+    Arc<dyn Fn(&SourceInfo) -> Result<ExtensionAccess, InvalidRights> + Send + Sync>;
+
+impl ExtensionAccess {
+    /// Returns the rights of an extension: those given, within what the settings say about its
+    /// package.
+    pub fn of_package(
+        access: Access,
+        source: &SourceInfo,
+        environment: &Environment,
+    ) -> Result<Self, InvalidRights> {
+        let Some(limits) = &source.limits else { return Ok(Self::Shared(access)) };
+        if let Some(runtime) = limits.runtime.as_ref().filter(|runtime| *runtime != "own") {
+            return Err(InvalidRights::Runtime(runtime.clone()));
+        }
+        let Some(rights) = &limits.rights else { return Ok(Self::Own(access)) };
+        let package = source.base_dir.as_deref().unwrap_or(&source.path);
+        let (cwd, home) = (&environment.cwd, environment.home.as_deref());
+        Ok(Self::Own(access.within(Rights::from_json(rights, package, cwd, home)?)))
+    }
+}
 
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -69,7 +92,7 @@ impl std::fmt::Debug for Shared {
 impl ExtensionHost {
     /// Creates a host of trusted extensions. Nothing runs yet.
     pub fn new(options: HostOptions) -> Self {
-        Self::with_access(options, Arc::new(|_| ExtensionAccess::Shared(Access::trusted())))
+        Self::with_access(options, Arc::new(|_| Ok(ExtensionAccess::Shared(Access::trusted()))))
     }
 
     /// Creates a host of extensions whose rights a rule decides.
@@ -82,7 +105,7 @@ impl ExtensionHost {
     /// extension is loaded.
     pub fn open(&self, source: &SourceInfo) -> Arc<dyn Extension> {
         if is_manifest(&source.path) {
-            return Arc::new(ProcessExtension::new(&source.path));
+            return Arc::new(ProcessExtension::new(self.clone(), source));
         }
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         Arc::new(JsExtension::new(self.clone(), id, source))
@@ -90,13 +113,17 @@ impl ExtensionHost {
 
     /// Returns the thread of an extension file; the first call starts it. Called within the tokio
     /// runtime of the session.
-    pub(crate) fn thread(&self, source: &SourceInfo) -> std::io::Result<JsThread> {
+    pub(crate) fn thread(&self, source: &SourceInfo) -> Result<JsThread, ExtensionError> {
         let mut threads = self.0.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let (name, access) = match (self.0.access)(source) {
-            ExtensionAccess::Shared(access) => (String::new(), access),
-            ExtensionAccess::Own(access) => (source.source.clone(), access),
+        let access = (self.0.access)(source).map_err(ExtensionError::with_source)?;
+        let (package, access) = match access {
+            ExtensionAccess::Shared(access) => (None, access),
+            ExtensionAccess::Own(access) => {
+                let directory = source.base_dir.as_ref().unwrap_or(&source.path);
+                (Some(directory.clone()), access)
+            }
         };
-        if let Some(thread) = threads.get(&name) {
+        if let Some(thread) = threads.get(&package) {
             return Ok(thread.clone());
         }
         let HostOptions { limits, process, cache, reporter } = self.0.options.clone();
@@ -107,8 +134,21 @@ impl ExtensionHost {
             cache,
             is_test: false,
             reporter,
-        })?;
-        threads.insert(name, thread.clone());
+        })
+        .map_err(ExtensionError::with_source)?;
+        threads.insert(package, thread.clone());
         Ok(thread)
+    }
+
+    /// Checks the program of an extension that is a program itself.
+    pub(crate) fn check_program(
+        &self,
+        source: &SourceInfo,
+        program: &str,
+    ) -> Result<(), ExtensionError> {
+        let access = (self.0.access)(source).map_err(ExtensionError::with_source)?;
+        let (ExtensionAccess::Shared(access) | ExtensionAccess::Own(access)) = access;
+        let checked = access.extension_program(program);
+        checked.map_err(|error| ExtensionError::new(error.message))
     }
 }

@@ -16,10 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pi_coding_agent::extension::{
     Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason, Question, Reply,
 };
+use pi_coding_agent::resources::SourceInfo;
 use pi_coding_agent::session::SessionEvent;
 use serde_json::{Value, json};
 
 use crate::extension::answer;
+use crate::hosting::ExtensionHost;
 use connection::Connection;
 use manifest::Manifest;
 pub(crate) use manifest::is_manifest;
@@ -28,6 +30,8 @@ use registration::Registrations;
 /// An extension that is a program of its own.
 #[derive(Debug)]
 pub(crate) struct ProcessExtension {
+    host: ExtensionHost,
+    source: SourceInfo,
     path: Arc<str>,
     state: Mutex<State>,
 }
@@ -40,8 +44,9 @@ struct State {
 }
 
 impl ProcessExtension {
-    pub(crate) fn new(manifest: &Path) -> Self {
-        Self { path: manifest.to_string_lossy().into(), state: Mutex::default() }
+    pub(crate) fn new(host: ExtensionHost, source: &SourceInfo) -> Self {
+        let (path, source) = (source.path.to_string_lossy().into(), source.clone());
+        Self { host, source, path, state: Mutex::default() }
     }
 
     /// Returns the running program, or starts it.
@@ -57,6 +62,8 @@ impl ProcessExtension {
         state.connection = None;
         let manifest =
             Manifest::read(Path::new(&*self.path)).map_err(ExtensionError::with_source)?;
+        let program = manifest.command.first().map(String::as_str).unwrap_or_default();
+        self.host.check_program(&self.source, program)?;
         let connection = Connection::start(&manifest).map_err(ExtensionError::with_source)?;
         let connection = Arc::new(connection);
         state.connection = Some(Arc::clone(&connection));

@@ -34,10 +34,11 @@ pub(crate) fn opener(options: &AgentOptions) -> OpenExtension {
 }
 
 /// Returns the rule for the rights of extensions: trusted code, as in pi, unless a profile
-/// restricts the tools. Until the session has a guard of its own, no one can approve anything.
+/// restricts the tools, within the limits of each package. Until the session has a guard of its
+/// own, no one can approve anything.
 fn access_rule(options: AgentOptions) -> AccessRule {
     let access = OnceLock::new();
-    Arc::new(move |_| {
+    Arc::new(move |source| {
         let access = access.get_or_init(|| {
             let (settings, _) = load_settings(&options, None, &mut Vec::new());
             let plan = GuardPlan::new(settings.settings(), &options.environment);
@@ -50,7 +51,7 @@ fn access_rule(options: AgentOptions) -> AccessRule {
                 Err(_) => Access::denied(),
             }
         });
-        ExtensionAccess::Shared(access.clone())
+        ExtensionAccess::of_package(access.clone(), source, &options.environment)
     })
 }
 

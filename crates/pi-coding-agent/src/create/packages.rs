@@ -1,10 +1,13 @@
 //! The packages of the settings, and those of them that are installed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::config::settings::PackageSource;
 use crate::config::{SettingsScope, SettingsStore};
-use crate::resources::{InvalidLocation, PackageLocation, PackageRoot, ResourceScope};
+use crate::resources::{
+    InvalidLocation, PackageLimits, PackageLocation, PackageRoot, ResourceScope,
+};
 use crate::{Diagnostic, Environment};
 
 /// A package of the settings.
@@ -24,6 +27,8 @@ pub struct ConfiguredPackage {
     pub is_filtered: bool,
     /// The entry of a project changes the selection of the same package of the user.
     pub is_delta: bool,
+    /// What the entry says about rights and runtime of the extensions.
+    pub limits: PackageLimits,
     entry: PackageSource,
 }
 
@@ -60,6 +65,7 @@ impl ConfiguredPackage {
             skills: skills.or_else(none),
             prompts: prompts.or_else(none),
             themes: themes.or_else(none),
+            limits: None,
         }
     }
 }
@@ -72,6 +78,46 @@ fn base(environment: &Environment, scope: SettingsScope) -> PathBuf {
     }
 }
 
+/// Returns true if an entry selects resources, as an object does that says nothing else.
+fn is_filtered(entry: &PackageSource) -> bool {
+    match entry {
+        PackageSource::Whole(_) => false,
+        PackageSource::Part {
+            autoload,
+            extensions,
+            skills,
+            prompts,
+            themes,
+            rights,
+            runtime,
+            ..
+        } => {
+            let has_lists = [extensions, skills, prompts, themes].iter().any(|list| list.is_some());
+            has_lists || autoload.is_some() || (rights.is_none() && runtime.is_none())
+        }
+    }
+}
+
+/// Returns the limits of a package. Those of the user also apply to the entry of a project, which
+/// could lift them otherwise.
+fn limits(
+    entries: &[ConfiguredPackage],
+    identity: Option<&String>,
+    environment: &Environment,
+) -> Option<Arc<PackageLimits>> {
+    let mut limits = PackageLimits::default();
+    for scope in [SettingsScope::User, SettingsScope::Project] {
+        let of_scope = entries.iter().filter(|entry| entry.scope == scope);
+        for entry in of_scope.filter(|entry| entry.limits != PackageLimits::default()) {
+            if entry.identity(environment).as_ref() == identity {
+                limits.rights = limits.rights.or_else(|| entry.limits.rights.clone());
+                limits.runtime = limits.runtime.or_else(|| entry.limits.runtime.clone());
+            }
+        }
+    }
+    (limits != PackageLimits::default()).then(|| Arc::new(limits))
+}
+
 /// Returns the packages of a settings file.
 pub fn configured_packages(
     environment: &Environment,
@@ -81,15 +127,28 @@ pub fn configured_packages(
     let base = base(environment, scope);
     let entries = settings.scope(scope).packages.unwrap_or_default();
     let package = |entry: PackageSource| {
-        let (source, is_filtered) = match &entry {
-            PackageSource::Whole(source) => (source.clone(), false),
-            PackageSource::Part { source, .. } => (source.clone(), true),
+        let (source, limits) = match &entry {
+            PackageSource::Whole(source) => (source.clone(), PackageLimits::default()),
+            PackageSource::Part { source, rights, runtime, .. } => {
+                let (rights, runtime) = (rights.clone(), runtime.clone());
+                (source.clone(), PackageLimits { rights, runtime })
+            }
         };
+        let is_filtered = is_filtered(&entry);
         let location = PackageLocation::parse(&source);
         let place = location.as_ref().map(|location| location.directory(&base, environment));
         let directory = place.unwrap_or_default();
         let is_delta = false;
-        ConfiguredPackage { scope, source, location, directory, is_filtered, is_delta, entry }
+        ConfiguredPackage {
+            scope,
+            source,
+            location,
+            directory,
+            is_filtered,
+            is_delta,
+            limits,
+            entry,
+        }
     };
     let mut packages: Vec<ConfiguredPackage> = entries.into_iter().map(package).collect();
     if scope == SettingsScope::Project && packages.iter().any(ConfiguredPackage::is_partial) {
@@ -136,28 +195,29 @@ pub(super) fn installed(
 ) -> Vec<PackageRoot> {
     let mut roots: Vec<PackageRoot> = Vec::new();
     let mut deltas: Vec<ConfiguredPackage> = Vec::new();
-    for scope in [SettingsScope::Project, SettingsScope::User] {
-        for package in configured_packages(environment, settings, scope) {
-            if package.is_delta {
-                deltas.push(package);
-                continue;
-            }
-            if let Err(invalid) = &package.location {
-                problems.push(Diagnostic::warning(None, format!("{invalid}; remove it")));
-            } else if roots.iter().any(|root| root.directory == package.directory) {
-                continue;
-            } else if package.directory.exists() {
-                let identity = package.identity(environment);
-                let mut root = package.root();
-                let same = deltas.iter().filter(|delta| delta.identity(environment) == identity);
-                same.for_each(|delta| narrow(&mut root, delta));
-                roots.push(root);
-            } else {
-                let source = &package.source;
-                let message =
-                    format!("the package {source} is not installed, so its resources are ignored");
-                problems.push(Diagnostic::warning(package.directory, message));
-            }
+    let scopes = [SettingsScope::Project, SettingsScope::User];
+    let entries = scopes.map(|scope| configured_packages(environment, settings, scope)).concat();
+    for package in entries.iter().cloned() {
+        if package.is_delta {
+            deltas.push(package);
+            continue;
+        }
+        if let Err(invalid) = &package.location {
+            problems.push(Diagnostic::warning(None, format!("{invalid}; remove it")));
+        } else if roots.iter().any(|root| root.directory == package.directory) {
+            continue;
+        } else if package.directory.exists() {
+            let identity = package.identity(environment);
+            let mut root = package.root();
+            root.limits = limits(&entries, identity.as_ref(), environment);
+            let same = deltas.iter().filter(|delta| delta.identity(environment) == identity);
+            same.for_each(|delta| narrow(&mut root, delta));
+            roots.push(root);
+        } else {
+            let source = &package.source;
+            let message =
+                format!("the package {source} is not installed, so its resources are ignored");
+            problems.push(Diagnostic::warning(package.directory, message));
         }
     }
     roots

@@ -112,8 +112,7 @@ pub(super) fn candidates(
             let usable = scope != ResourceScope::Project || options.trusted;
             for package in options.packages.iter().filter(|p| usable && p.scope == scope) {
                 for path in package.files(kind, environment, diagnostics) {
-                    let (name, root) = (&package.source, &package.directory);
-                    let source = SourceInfo::package(&path, name, scope, root);
+                    let source = SourceInfo::package(&path, package);
                     found.push(Candidate { source, named: false });
                 }
             }

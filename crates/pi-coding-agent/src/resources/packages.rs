@@ -1,13 +1,14 @@
 //! Extensions, skills, templates and themes of installed packages. `pi-packages` installs them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
 
 use serde_json::Value;
 
 use super::discover::{Kind, files_of};
 use super::patterns::Entries;
-use super::source::ResourceScope;
+use super::source::{PackageLimits, ResourceScope};
 use crate::{Diagnostic, Environment};
 
 /// An installed package.
@@ -27,6 +28,8 @@ pub struct PackageRoot {
     pub prompts: Option<Vec<String>>,
     /// Entries that select its themes; `None` for all.
     pub themes: Option<Vec<String>>,
+    /// Rights and runtime of its extensions; `None` for those of all extensions.
+    pub limits: Option<Arc<PackageLimits>>,
 }
 
 /// The resource files of a package.
@@ -54,6 +57,7 @@ impl PackageRoot {
             skills: None,
             prompts: None,
             themes: None,
+            limits: None,
         }
     }
 

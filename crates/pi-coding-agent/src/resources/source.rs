@@ -1,8 +1,12 @@
 //! The origin of a resource, as RPC clients see it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::Value;
+
+use super::packages::PackageRoot;
 
 /// The owner of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,6 +46,20 @@ pub struct SourceInfo {
     /// Directory that patterns in settings are relative to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_dir: Option<PathBuf>,
+    /// What the settings say about the extensions of its package.
+    #[serde(skip)]
+    pub limits: Option<Arc<PackageLimits>>,
+}
+
+/// What the settings say about the extensions of a package, as they write it. The host of
+/// extensions checks it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PackageLimits {
+    /// Rights; `None` for all.
+    pub rights: Option<Value>,
+    /// The runtime; `None` for the one of all extensions.
+    pub runtime: Option<Value>,
 }
 
 impl SourceInfo {
@@ -66,8 +84,10 @@ impl SourceInfo {
     }
 
     /// Creates the origin of a file in a package.
-    pub(super) fn package(path: &Path, source: &str, scope: ResourceScope, root: &Path) -> Self {
-        Self::new(path, source, scope, ResourceOrigin::Package, Some(root))
+    pub(super) fn package(path: &Path, package: &PackageRoot) -> Self {
+        let (scope, root) = (package.scope, Some(package.directory.as_path()));
+        let source = Self::new(path, &package.source, scope, ResourceOrigin::Package, root);
+        Self { limits: package.limits.clone(), ..source }
     }
 
     fn new(
@@ -78,6 +98,6 @@ impl SourceInfo {
         base: Option<&Path>,
     ) -> Self {
         let (path, base_dir) = (path.to_path_buf(), base.map(Path::to_path_buf));
-        Self { path, source: source.to_owned(), scope, origin, base_dir }
+        Self { path, source: source.to_owned(), scope, origin, base_dir, limits: None }
     }
 }

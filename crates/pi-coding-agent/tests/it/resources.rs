@@ -145,7 +145,7 @@ fn package(entry: &Value, scope: ResourceScope, base: &std::path::Path) -> Packa
     let extensions = list("extensions");
     let (skills, prompts) = (list("skills"), list("prompts"));
     let themes = list("themes");
-    PackageRoot { directory, scope, source, extensions, skills, prompts, themes }
+    PackageRoot { directory, scope, source, extensions, skills, prompts, themes, limits: None }
 }
 
 fn seen(resources: &Resources) -> Map<String, Value> {

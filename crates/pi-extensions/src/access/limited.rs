@@ -46,6 +46,9 @@ pub enum InvalidRights {
     /// A pattern of files is invalid.
     #[error("invalid pattern of files: {0}")]
     Pattern(#[from] globset::Error),
+    /// The runtime is none that there is.
+    #[error("invalid runtime: {0}; expected \"own\"")]
+    Runtime(serde_json::Value),
 }
 
 /// The rights of one package.
@@ -136,7 +139,7 @@ impl Rights {
     /// search path of this program, not on one that JavaScript sets.
     pub(super) fn run(&self, mut launch: Launch) -> Result<Launch, NativeError> {
         let program = launch.program.to_string_lossy();
-        check(&self.run, "run", &program, |name| name == program)?;
+        self.program(&program)?;
         if !program.contains('/') {
             let search = launch.search.as_deref().unwrap_or_default();
             let mut found = search.split(':').map(|directory| Path::new(directory).join(&*program));
@@ -145,6 +148,11 @@ impl Rights {
             }
         }
         Ok(launch)
+    }
+
+    /// Checks the name of a program.
+    pub(super) fn program(&self, program: &str) -> Result<(), NativeError> {
+        check(&self.run, "run", program, |name| name == program)
     }
 
     pub(super) fn connect(&self, host: &str, port: u16) -> Result<(), NativeError> {

@@ -105,7 +105,7 @@ impl Setup {
             cache: None,
             reporter: Arc::new(move |report| received.lock().unwrap().push(report)),
         };
-        let rule = move |_: &SourceInfo| ExtensionAccess::Shared(access.clone());
+        let rule = move |_: &SourceInfo| Ok(ExtensionAccess::Shared(access.clone()));
         let host = ExtensionHost::with_access(options, Arc::new(rule));
         let environment =
             Environment::new(self.root.path().join("project"), self.root.path().join("home/agent"));

@@ -135,14 +135,27 @@ pub(super) fn resources(args: &CommandArgs) -> CommandResult {
     Ok(block_on(Box::pin(crate::interactive::select_resources(environment, settings, scope))))
 }
 
-/// Returns the lines of a package: its source, and its directory if it is installed.
+/// Returns the lines of a package: its source, its directory if it is installed, and the limits of
+/// its extensions.
 fn row(package: &ConfiguredPackage) -> String {
     let filtered = if package.is_filtered { " (filtered)" } else { "" };
     let source = line(&package.source, usize::MAX);
-    match is_installed(package) {
-        true => format!("  {source}{filtered}\n    {}\n", package.directory.display()),
-        false => format!("  {source}{filtered}\n"),
+    let mut row = format!("  {source}{filtered}\n");
+    if is_installed(package) {
+        row.push_str(&format!("    {}\n", package.directory.display()));
     }
+    let limits: Vec<String> =
+        limits(package).map(|(name, value)| format!("{name}: {value}")).collect();
+    if !limits.is_empty() {
+        row.push_str(&format!("    {}\n", line(&limits.join(", "), usize::MAX)));
+    }
+    row
+}
+
+/// Returns what the settings say about the extensions of a package.
+fn limits(package: &ConfiguredPackage) -> impl Iterator<Item = (&'static str, &Value)> {
+    let limits = [("rights", &package.limits.rights), ("runtime", &package.limits.runtime)];
+    limits.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)))
 }
 
 fn is_installed(package: &ConfiguredPackage) -> bool {
@@ -159,7 +172,7 @@ fn to_json(package: &ConfiguredPackage, manager: &PackageManager) -> Value {
             |file: &PathBuf| file.strip_prefix(&package.directory).unwrap_or(file).to_owned();
         files.iter().map(|file| short(file).display().to_string()).collect()
     };
-    json!({
+    let mut object = json!({
         "source": package.source,
         "scope": match package.scope {
             SettingsScope::User => "user",
@@ -173,7 +186,11 @@ fn to_json(package: &ConfiguredPackage, manager: &PackageManager) -> Value {
         "skills": names(&contents.skills),
         "prompts": names(&contents.prompts),
         "themes": names(&contents.themes),
-    })
+    });
+    for (name, value) in limits(package) {
+        object[name] = value.clone();
+    }
+    object
 }
 
 fn scope(args: &CommandArgs) -> SettingsScope {

@@ -7,6 +7,7 @@ use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::Deserializer;
+use serde_json::Value;
 
 /// Trust in projects about which the user has not decided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -55,7 +56,52 @@ pub(crate) enum PackageSource {
         prompts: Option<Vec<String>>,
         /// Patterns of themes.
         themes: Option<Vec<String>>,
+        /// Rights of its extensions, which then have a runtime of their own. What is left out is
+        /// not limited.
+        #[schemars(with = "Option<PackageRights>")]
+        rights: Option<Value>,
+        /// `own` keeps its extensions apart from those of others.
+        #[schemars(with = "Option<PackageRuntime>")]
+        runtime: Option<Value>,
     },
+}
+
+/// The rights of a package in the schema. The host of extensions reads them, so that an error in
+/// them concerns one package only.
+#[derive(JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)] // Only for the schema.
+struct PackageRights {
+    /// Patterns of files that may be read, besides those of the package.
+    read: Option<PackageGrant>,
+    /// Patterns of files that may be written.
+    write: Option<PackageGrant>,
+    /// Programs that may be started. A program has all your rights.
+    run: Option<PackageGrant>,
+    /// Hosts that may be reached.
+    net: Option<PackageGrant>,
+    /// Variables of the environment that are visible.
+    env: Option<PackageGrant>,
+}
+
+/// One kind of rights.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[allow(dead_code)] // Only for the schema.
+enum PackageGrant {
+    /// Everything or nothing.
+    All(bool),
+    /// What is listed.
+    Only(Vec<String>),
+}
+
+/// The runtime of the extensions of a package.
+#[derive(JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(dead_code)] // Only for the schema.
+enum PackageRuntime {
+    /// A runtime for this package alone.
+    Own,
 }
 
 /// Defines an enum with the names of the values of another type, and a function that reads a value
