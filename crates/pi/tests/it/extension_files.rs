@@ -9,12 +9,12 @@ use crate::scenarios::format::Reply;
 use crate::scenarios::server::Server;
 use crate::test_env::TestEnv;
 
-fn write(path: &Path, text: &str) {
+pub(crate) fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
 
-fn start() -> (TestEnv, Server) {
+pub(crate) fn start() -> (TestEnv, Server) {
     let env = TestEnv::new();
     let server = Server::start(vec![Reply::Text("Done.".to_owned()); 9]).unwrap();
     let provider = json!({"baseUrl": server.url(), "apiKey": "k", "api": "openai-completions",
@@ -27,7 +27,7 @@ fn start() -> (TestEnv, Server) {
 }
 
 /// Returns the texts of the user in the last request.
-fn texts(server: &Server) -> Vec<String> {
+pub(crate) fn texts(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let messages = requests.last().unwrap()["messages"].as_array().unwrap().clone();
     let text = |message: &Value| match &message["content"] {

@@ -25,6 +25,7 @@ mod hostile;
 mod limits;
 mod models;
 mod omissions;
+mod package_rights;
 mod packages;
 mod policy;
 mod progress;
