@@ -100,9 +100,10 @@ fn a_package_with_invalid_limits_is_not_loaded() {
 fn a_program_of_a_limited_package_needs_the_right_to_run() {
     let (env, server) = start();
     let root = env.project().parent().unwrap().to_owned();
-    write(&root.join("pk/extensions/p/extension.json"), r#"{"command": ["touch", "ran"]}"#);
+    write(&root.join("pk/package.json"), r#"{"pi": {"extensions": ["./p/extension.json"]}}"#);
+    write(&root.join("pk/p/extension.json"), r#"{"command": ["touch", "ran"]}"#);
     let ran = || {
-        let places = [root.join("pk/extensions/p/ran"), env.project().join("ran")];
+        let places = [root.join("pk/p/ran"), env.project().join("ran")];
         places.iter().any(|place| fs::remove_file(place).is_ok())
     };
     set_packages(&env, &env.agent(), &json!([{"source": "ROOT/pk", "rights": {"run": []}}]));
