@@ -355,6 +355,11 @@ impl AgentRuntime {
         if found.is_empty() {
             return;
         }
+        if !found.themes.is_empty() {
+            let base = session.workspace().cwd();
+            let paths = found.themes.iter().map(|path| base.join(path)).collect();
+            session.extension_context().interface().update(UiUpdate::AddThemes { paths });
+        }
         let services = self.services().with_discovered(found);
         let guard = session.guard().map(|guard| &**guard);
         session.set_resources(services.loaded_resources(session.workspace().cwd(), guard));

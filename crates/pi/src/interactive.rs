@@ -164,6 +164,11 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
         }
     };
     let runtime = agent.runtime.clone();
+    if themes.1.is_some() && runtime.session().extensions().registry().has_extensions() {
+        // An extension may have offered the theme: it is tried again after what they requested.
+        themes.1 = None;
+        ui.send(UiRequest::SelectTheme(preferences.theme.clone().unwrap_or_default()));
+    }
     let (sender, events) = mpsc::channel(EVENTS);
     runtime.add_listener(Arc::new(Forward(sender))).forever();
     let (tasks, effects) = Tasks::new();

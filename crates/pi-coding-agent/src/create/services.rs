@@ -117,7 +117,8 @@ impl Services {
         services
     }
 
-    /// Returns the same services with resources that extensions discovered.
+    /// Returns the same services with the skills and templates that extensions discovered. Themes
+    /// belong to the screen.
     pub(crate) fn with_discovered(&self, found: DiscoveredResources) -> Self {
         let texts = |paths: Vec<std::path::PathBuf>| {
             paths.into_iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>()

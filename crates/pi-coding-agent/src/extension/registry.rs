@@ -286,7 +286,7 @@ impl Registry {
     }
 
     /// Returns true if an extension is loaded.
-    pub(crate) fn has_extensions(&self) -> bool {
+    pub fn has_extensions(&self) -> bool {
         !self.contents().extensions.is_empty()
     }
 

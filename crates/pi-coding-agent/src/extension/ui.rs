@@ -300,6 +300,10 @@ pub enum UiUpdate {
     SetToolsExpanded {
         expanded: bool,
     },
+    /// Offers more themes: files, or directories with files.
+    AddThemes {
+        paths: Vec<PathBuf>,
+    },
     /// Removes everything that extensions have put on the screen: their session ends.
     Reset,
 }

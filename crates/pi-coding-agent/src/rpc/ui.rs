@@ -132,6 +132,7 @@ impl Ui for RpcUi {
             | UiUpdate::SetWorkingIndicator { .. }
             | UiUpdate::SetHiddenThinkingLabel { .. }
             | UiUpdate::SetToolsExpanded { .. }
+            | UiUpdate::AddThemes { .. }
             | UiUpdate::Reset => {}
         }
     }

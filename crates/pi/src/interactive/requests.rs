@@ -112,6 +112,7 @@ fn update(app: &mut App, update: UiUpdate) {
         UiUpdate::SetToolsExpanded { expanded } => {
             actions::set_expanded(app, expanded);
         }
+        UiUpdate::AddThemes { paths } => app.themes.add(&paths),
         UiUpdate::Reset => reset(app),
         _ => {}
     }
@@ -127,5 +128,6 @@ fn reset(app: &mut App) {
     app.activity.is_hidden = false;
     app.transcript.set_hidden_thinking_label(None);
     app.completions.forget_added();
+    app.themes.forget_added();
     mounts::reset(app);
 }

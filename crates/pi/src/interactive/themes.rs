@@ -1,4 +1,4 @@
-//! The theme in use, and those that can be selected: built in, or files of the user.
+//! The theme in use, and those that can be selected: built in, files of the user, or of extensions.
 //!
 //! The file of the theme in use is read again when it changes. It is looked at while the user
 //! works, at most once per second, so that an idle screen stays asleep.
@@ -28,6 +28,8 @@ pub(super) struct Themes {
     depth: ColorDepth,
     /// Files of themes, by name.
     files: BTreeMap<String, PathBuf>,
+    /// Files of themes that extensions offer, by name.
+    added: BTreeMap<String, PathBuf>,
     /// The time of the last look at the file of the theme.
     looked: Option<Instant>,
     /// The time at which the file was changed, when it was read.
@@ -60,6 +62,7 @@ impl Themes {
             colors,
             depth,
             files,
+            added: BTreeMap::new(),
             looked: None,
             modified: None,
             published: None,
@@ -80,7 +83,28 @@ impl Themes {
     /// Returns the names of all themes.
     pub(super) fn names(&self) -> Vec<String> {
         let builtin = pi_tui::theme::choice::BUILTIN.iter().map(|name| (*name).to_owned());
-        builtin.chain(self.files.keys().cloned()).collect()
+        let added = self.added.keys().filter(|name| !self.files.contains_key(*name));
+        builtin.chain(self.files.keys().cloned()).chain(added.cloned()).collect()
+    }
+
+    /// Adds themes that extensions offer. Those of the user go first.
+    pub(super) fn add(&mut self, sources: &[PathBuf]) {
+        for (name, path) in find(sources) {
+            self.added.entry(name).or_insert(path);
+        }
+        self.published = None;
+    }
+
+    /// Removes the themes of extensions. The colors in use stay.
+    pub(super) fn forget_added(&mut self) {
+        if !self.added.is_empty() {
+            self.added.clear();
+            self.published = None;
+        }
+    }
+
+    fn path(&self, name: &str) -> Option<&PathBuf> {
+        self.files.get(name).or_else(|| self.added.get(name))
     }
 
     /// Selects another theme. On failure the old one stays.
@@ -152,7 +176,7 @@ impl Themes {
     fn offer(&self, name: &str, theme: &Theme) -> Offered {
         let mut offered = Offered::default();
         offered.name = name.to_owned();
-        offered.path = self.files.get(name).cloned();
+        offered.path = self.path(name).cloned();
         offered.is_light = theme.appearance() == Appearance::Light;
         offered.foreground = theme.foreground_sequences(self.depth);
         offered.background = theme.background_sequences(self.depth);
@@ -167,7 +191,7 @@ impl Themes {
         if let Some(theme) = Theme::builtin(name, &self.colors, self.depth) {
             return Ok(theme);
         }
-        let Some(path) = self.files.get(name) else {
+        let Some(path) = self.path(name) else {
             return Err(format!("there is no theme `{name}`; choose one in /settings"));
         };
         let text = std::fs::read_to_string(path)
@@ -177,7 +201,7 @@ impl Themes {
 
     /// Returns the file of the theme in use.
     fn file(&self) -> Option<&Path> {
-        self.files.get(self.choice.name(self.colors.appearance())).map(PathBuf::as_path)
+        self.path(self.choice.name(self.colors.appearance())).map(PathBuf::as_path)
     }
 }
 

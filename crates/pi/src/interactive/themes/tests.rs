@@ -108,6 +108,32 @@ fn themes_come_from_options_the_user_and_trusted_projects() {
 }
 
 #[test]
+fn themes_of_extensions_are_added_and_forgotten() {
+    use pi_coding_agent::extension::Ui as _;
+    let Fixture { home, environment } = fixture();
+    write(&home.path().join("agent/themes/mine.json"), "#ff0000", 0);
+    write(&home.path().join("ext/mine.json"), "#0000ff", 0);
+    write(&home.path().join("ext/neon.json"), "#00ff00", 0);
+    let (mut themes, problem) = themes("neon", &environment);
+    assert!(problem.unwrap().contains("`neon`"));
+    let (ui, _requests) = ScreenUi::new();
+    themes.publish(&ui);
+    themes.add(&[home.path().join("ext")]);
+    themes.select("neon").unwrap();
+    let color = |themes: &Themes| themes.current().fg(Token::Accent).fg;
+    assert_eq!(color(&themes), Color::Rgb(0, 255, 0));
+    themes.publish(&ui);
+    assert_eq!(ui.themes(), ["system", "dark", "light", "mine", "neon"]);
+    themes.select("mine").unwrap();
+    assert_eq!(color(&themes), Color::Rgb(255, 0, 0), "a theme of the user goes first");
+    themes.select("neon").unwrap();
+    themes.forget_added();
+    assert_eq!(color(&themes), Color::Rgb(0, 255, 0), "the colors stay");
+    themes.publish(&ui);
+    assert_eq!(ui.themes(), ["system", "dark", "light", "mine"]);
+}
+
+#[test]
 fn extensions_get_all_themes_and_the_one_in_use() {
     use pi_coding_agent::extension::Ui as _;
     let Fixture { home, environment } = fixture();

@@ -124,6 +124,24 @@ fn the_screen_changes_its_mode_and_loses_nothing() {
 }
 
 #[test]
+fn themes_that_an_extension_discovers_can_be_chosen() {
+    let home = Home::new();
+    home.write(
+        "proj/themes.ts",
+        "export default (pi) => pi.on('resources_discover', () => ({ themePaths: ['colors'] }))",
+    );
+    home.write("proj/colors/neon.json", "{}");
+    let arguments = ["--tui-mode", "regular", "-e", "themes.ts"];
+    let mut screen = Screen::start(&home.command(&arguments), SIZE, Profile::PLAIN);
+    screen.wait_for("fake-1");
+    screen.submit("/settings");
+    screen.wait_for("Auto-compact");
+    screen.text("theme");
+    screen.key("enter");
+    screen.wait_for("neon");
+}
+
+#[test]
 fn a_theme_is_previewed_and_given_back() {
     let home = Home::new();
     let mut screen = Screen::start(
