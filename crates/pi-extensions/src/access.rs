@@ -154,8 +154,14 @@ impl Access {
         }
     }
 
-    /// Checks the program of an extension that is a program itself. The guard does not judge it.
+    /// Checks the program of an extension that is a program itself.
     pub(crate) fn extension_program(&self, program: &str) -> Result<(), NativeError> {
+        // What the program does cannot be judged call by call.
+        if self.guarded.is_some() {
+            let message =
+                "programs as extensions do not run in the profiles careful and unattended";
+            return Err(NativeError::new(message));
+        }
         self.rights.as_ref().map_or(Ok(()), |rights| rights.program(program))
     }
 

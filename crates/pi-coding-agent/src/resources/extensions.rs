@@ -1,5 +1,6 @@
 //! Finding extension files, by the rules of the TypeScript pi: one level of TypeScript and
-//! JavaScript files, and subdirectories that are packages or have an index file.
+//! JavaScript files, and subdirectories that are packages, have an index file, or the manifest of a
+//! program.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ fn entry_points(directory: &Path) -> Vec<PathBuf> {
         let paths = listed.iter().filter_map(Value::as_str).map(|path| directory.join(path));
         return paths.filter(|path| path.exists()).collect();
     }
-    let index = ["index.ts", "index.js"].map(|name| directory.join(name));
+    let index = ["index.ts", "index.js", "extension.json"].map(|name| directory.join(name));
     index.into_iter().find(|path| path.is_file()).into_iter().collect()
 }
 

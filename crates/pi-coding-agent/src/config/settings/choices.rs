@@ -38,6 +38,7 @@ pub enum CacheWarmingMode {
 /// A package of resources.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a string, or an object with \"source\"")]
+#[allow(clippy::large_enum_variant)] // There are a handful, read once.
 pub(crate) enum PackageSource {
     /// Everything in the package.
     Whole(String),
