@@ -1,7 +1,21 @@
 // Stacks and messages of errors in the shape of V8, with positions of the source files.
 
 const native = require("native:modules");
-const { rewrite } = require("pi:messages");
+
+let messages;
+
+/**
+ * Rewrites the message of an engine error. The patterns are loaded with the first error; where stack
+ * or memory is exhausted that may fail, and the message stays as it is.
+ */
+function rewrite(error, frames) {
+	try {
+		messages ??= require("pi:messages");
+	} catch {
+		return;
+	}
+	messages.rewrite(error, frames);
+}
 
 /** Frames of an error, until someone reads its stack. */
 class Captured {

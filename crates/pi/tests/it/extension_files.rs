@@ -170,3 +170,29 @@ fn models_of_registered_providers_are_listed_and_used() {
     let expected = "pi: error: Failed to load extension \"[ROOT]/project/broken.ts\": Failed to load extension: no\n";
     assert_eq!(stderr, expected);
 }
+
+#[test]
+fn programs_are_found_by_their_manifest_and_not_started_under_a_guard() {
+    let (env, server) = start();
+    let directory = env.agent().join("extensions/program");
+    write(&directory.join("extension.json"), r#"{ "command": ["sh", "main.sh"] }"#);
+    // Transforms every prompt.
+    write(
+        &directory.join("main.sh"),
+        r#"while IFS= read -r line; do
+            id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\),"method".*/\1/p')
+            case $line in
+            *'"method":"load"'*) result='{"events":["input"]}' ;;
+            *) result='{"action":"transform","text":"changed"}' ;;
+            esac
+            printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+        done"#,
+    );
+    let output = env.pi(&["-p", "hi"]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(texts(&server), ["changed"]);
+    let (code, stderr) = env.failure(&["--profile", "careful", "--sandbox", "off", "-p", "hi"]);
+    assert_ne!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("programs as extensions do not run"), "{stderr}");
+    assert_eq!(server.requests().len(), 1, "nothing was asked");
+}
