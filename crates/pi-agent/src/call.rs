@@ -116,7 +116,9 @@ pub(crate) async fn prepare(
     let name = &call.name;
     let tool = context.tools.iter().find(|tool| tool.declaration().name == *name);
     let tool = tool.ok_or_else(|| FinishedCall::refused(format!("Tool {name} not found")))?;
-    let mut args = validated_arguments(call, tool).map_err(FinishedCall::refused)?;
+    let mut args = validated_arguments(call, tool, &context.context.cancel)
+        .await
+        .map_err(FinishedCall::refused)?;
     if let Some(before) = &context.hooks.before_tool_call {
         let argument = BeforeToolCall {
             assistant_message: Arc::clone(&context.assistant_message),
@@ -150,12 +152,15 @@ pub(crate) async fn prepare(
     Ok(Prepared { tool: Arc::clone(tool), args })
 }
 
-fn validated_arguments(
+async fn validated_arguments(
     call: &ToolCall,
     tool: &Arc<dyn AgentTool>,
+    cancel: &CancelToken,
 ) -> Result<Map<String, Value>, String> {
-    let prepare = AssertUnwindSafe(|| tool.prepare_arguments(&call.arguments));
-    let prepared = std::panic::catch_unwind(prepare).map_err(|panic| panic_text(&*panic))?;
+    let preparing = AssertUnwindSafe(async { tool.prepare_arguments(&call.arguments).await });
+    let prepared = with_grace(preparing.catch_unwind(), cancel, HOOK_GRACE).await;
+    let prepared = prepared.ok_or_else(|| ABORTED.to_owned())?;
+    let prepared = prepared.map_err(|panic| panic_text(&*panic))?;
     let schema = &tool.declaration().parameters;
     let validated = match prepared.map_err(|error| error.message().to_owned())? {
         None => arguments::check(call, schema),

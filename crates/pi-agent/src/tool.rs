@@ -52,11 +52,11 @@ pub trait AgentTool: Send + Sync {
 
     /// Changes arguments before they are validated, for example from an older schema. Returns
     /// `None` if they need no change.
-    fn prepare_arguments(
-        &self,
-        _raw: &Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, ToolError> {
-        Ok(None)
+    fn prepare_arguments<'a>(
+        &'a self,
+        _raw: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
+        Box::pin(std::future::ready(Ok(None)))
     }
 
     /// Declares what a call with these arguments reads, writes, runs and connects to. The
@@ -380,11 +380,12 @@ impl AgentTool for FnTool {
         self.mode
     }
 
-    fn prepare_arguments(
-        &self,
-        raw: &Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, ToolError> {
-        self.prepare.as_ref().map_or(Ok(None), |prepare| prepare(raw))
+    fn prepare_arguments<'a>(
+        &'a self,
+        raw: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
+        let prepared = self.prepare.as_ref().map_or(Ok(None), |prepare| prepare(raw));
+        Box::pin(std::future::ready(prepared))
     }
 
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {

@@ -341,10 +341,10 @@ impl AgentTool for Guarded {
         self.inner.execution_mode()
     }
 
-    fn prepare_arguments(
-        &self,
-        raw: &Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, ToolError> {
+    fn prepare_arguments<'a>(
+        &'a self,
+        raw: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
         self.inner.prepare_arguments(raw)
     }
 

@@ -1,7 +1,6 @@
 //! A tool of an extension.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput};
 use pi_protocol::Tool;
@@ -9,11 +8,8 @@ use rquickjs::{Function, IntoJs as _};
 use serde_json::{Map, Value};
 
 use super::{JsHandle, output_from_json};
-use crate::error::{NativeError, ScriptError};
+use crate::error::NativeError;
 use crate::value::Json;
-
-/// Time that `prepareArguments` may take, with what runs before it on the thread.
-const PREPARE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A tool of an extension. Its functions stay in JavaScript.
 #[derive(Debug)]
@@ -80,41 +76,28 @@ impl AgentTool for JsTool {
         self.mode
     }
 
-    fn prepare_arguments(
-        &self,
-        raw: &Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, ToolError> {
-        if !self.prepares {
-            return Ok(None);
-        }
-        let (number, thread) = self.handle.parts();
-        let thread = thread.upgrade().ok_or_else(|| ToolError::new("the extension was stopped"))?;
-        let raw = Value::Object(raw.clone());
-        let (reply, answer) = std::sync::mpsc::sync_channel(1);
-        thread.post(move |ctx, host| {
-            let arguments = [number.into_js(ctx), Json(raw).into_js(ctx)];
-            let called = arguments
-                .into_iter()
-                .collect::<rquickjs::Result<Vec<_>>>()
-                .and_then(|arguments| host.call_entry(ctx, "prepareArguments", arguments))
-                .and_then(|value| rquickjs::FromJs::from_js(ctx, value));
-            // Without a receiver the time is up.
-            let _ = reply.try_send(called.map_err(|error| ScriptError::catch(ctx, &error)));
-        });
-        let prepared = answer.recv_timeout(PREPARE_LIMIT).ok();
-        let name = &self.declaration.name;
-        match prepared {
-            Some(Ok(Json(Value::Object(arguments)))) => Ok(Some(arguments)),
-            Some(Ok(_)) => {
-                let problem = format!("prepareArguments of tool \"{name}\" returned no object");
-                Err(ToolError::new(problem))
+    fn prepare_arguments<'a>(
+        &'a self,
+        raw: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
+        Box::pin(async move {
+            if !self.prepares {
+                return Ok(None);
             }
-            Some(Err(error)) => Err(ToolError::new(error.message)),
-            None => {
-                let problem = format!("prepareArguments of tool \"{name}\" took too long");
-                Err(ToolError::new(problem))
+            let raw = Value::Object(raw.clone());
+            let called = self.handle.call::<Json>("prepareArguments", move |ctx, _host| {
+                Ok(vec![Json(raw).into_js(ctx)?])
+            });
+            let name = &self.declaration.name;
+            match called.await {
+                Ok(Json(Value::Object(arguments))) => Ok(Some(arguments)),
+                Ok(_) => {
+                    let problem = format!("prepareArguments of tool \"{name}\" returned no object");
+                    Err(ToolError::new(problem))
+                }
+                Err(error) => Err(ToolError::new(error.message)),
             }
-        }
+        })
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {

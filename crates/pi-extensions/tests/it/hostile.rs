@@ -83,6 +83,38 @@ async fn a_loop_in_a_timer_or_an_event_does_not_stop_the_session() {
 }
 
 #[tokio::test]
+async fn a_loop_in_prepare_arguments_leaves_the_session_its_thread() {
+    let hostile = r#"
+        export default (pi) => {
+            pi.registerTool({ name: "bad", description: "", parameters: { type: "object", properties: {} },
+                prepareArguments() { while (true) {} }, execute: async () => ({ content: [] }) });
+        }
+    "#;
+    let mut setup = Setup::new().extension("project/hostile.ts", hostile);
+    setup.limits = limits();
+    let trial = setup.start().await;
+    trial.model.push(Reply::new().tool_call("bad", &json!({})));
+    trial.model.push(Reply::new().text("fine"));
+    // Counts how often this thread runs while the handler loops.
+    let ticking = async {
+        let mut ticks = 0;
+        loop {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            ticks += 1;
+            if trial.model.requests().len() == 2 {
+                return ticks;
+            }
+        }
+    };
+    let session = trial.runtime.session();
+    let (answer, ticks) = tokio::join!(session.prompt_text("go"), ticking);
+    assert_eq!(answer.unwrap(), "fine");
+    assert!(ticks > 5, "the session stood still: {ticks}");
+    let sent = serde_json::to_string(&trial.model.requests()[1].context.messages).unwrap();
+    assert!(sent.contains("ran for too long"), "{sent}");
+}
+
+#[tokio::test]
 async fn a_loop_while_loading_is_a_failed_load() {
     for text in
         ["while (true) {} export default () => {}", "export default () => { while (true) {} }"]

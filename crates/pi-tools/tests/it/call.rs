@@ -25,7 +25,7 @@ pub(crate) async fn call_with(
     cancel: CancelToken,
 ) -> Result<ToolOutput, ToolError> {
     let raw: &Map<String, Value> = arguments.as_object().expect("arguments are an object");
-    let arguments = tool.prepare_arguments(raw)?.unwrap_or_else(|| raw.clone());
+    let arguments = tool.prepare_arguments(raw).await?.unwrap_or_else(|| raw.clone());
     let updates = Updates::new(|_| {});
     tool.execute(Invocation::new("1", arguments, cancel, updates)).await
 }

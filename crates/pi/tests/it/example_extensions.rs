@@ -26,6 +26,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("overlay-qa-tests", "waits for a person"),
 ];
 
+/// Places that may differ: the TypeScript pi cannot search offline without `rg` and `fd`.
+const MAY_DIFFER: &[(&str, &str)] =
+    &[("minimal-mode", "/tools/grep/"), ("minimal-mode", "/tools/find/")];
+
 #[test]
 #[ignore = "needs the TypeScript pi; run `cargo xtask interop extensions`"]
 fn the_examples_do_the_same_in_both_programs() {
@@ -51,7 +55,10 @@ fn the_examples_do_the_same_in_both_programs() {
         }
         let expected = probe(theirs(), &file);
         let found = probe(Command::new(env!("CARGO_BIN_EXE_pi")), &file);
-        let differences = differences(&expected, &found);
+        let mut differences = differences(&expected, &found);
+        differences.retain(|(place, ..)| {
+            !MAY_DIFFER.iter().any(|(example, part)| *example == name && place.starts_with(part))
+        });
         if differences.is_empty() {
             equal += 1;
             println!("equal     {name}");

@@ -298,13 +298,13 @@ impl AgentTool for Everything {
         ExecutionMode::Sequential
     }
 
-    fn prepare_arguments(
-        &self,
-        raw: &Map<String, Value>,
-    ) -> Result<Option<Map<String, Value>>, ToolError> {
+    fn prepare_arguments<'a>(
+        &'a self,
+        raw: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
         let mut prepared = raw.clone();
         prepared.insert("prepared".to_owned(), true.into());
-        Ok(Some(prepared))
+        Box::pin(std::future::ready(Ok(Some(prepared))))
     }
 
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
@@ -334,7 +334,7 @@ async fn every_method_of_a_tool_is_forwarded() {
     assert_eq!(tool.prompt_snippet(), Some("a snippet"));
     assert_eq!(tool.prompt_guidelines(), ["a guideline"]);
     assert_eq!(tool.execution_mode(), ExecutionMode::Sequential);
-    let prepared = tool.prepare_arguments(&arguments).unwrap().unwrap();
+    let prepared = tool.prepare_arguments(&arguments).await.unwrap().unwrap();
     assert_eq!(prepared["prepared"], true);
     assert_eq!(tool.effects(&arguments).summary.unwrap().text, "1 arguments");
     let (cancel, updates) = (CancelToken::new(), Updates::new(|_| {}));

@@ -78,18 +78,22 @@ impl Call {
         let Value::Object(arguments) = arguments else {
             return Err(NativeError::of("TypeError", "the arguments of a tool are an object"));
         };
-        let arguments = match tool.prepare_arguments(&arguments) {
-            Ok(prepared) => prepared.unwrap_or(arguments),
-            Err(error) => return Err(NativeError::new(error.to_string())),
-        };
         let cancel = CancelToken::new();
         let updates = {
             let sender = sender.clone();
             Updates::new(move |output| drop(sender.send(event("update", &output))))
         };
-        let invocation = Invocation::new("extension", arguments, cancel.clone(), updates);
+        let cancelled = cancel.clone();
         host.main().spawn(async move {
-            let end = match tool.execute(invocation).await {
+            let executed = match tool.prepare_arguments(&arguments).await {
+                Ok(prepared) => {
+                    let arguments = prepared.unwrap_or(arguments);
+                    let invocation = Invocation::new("extension", arguments, cancelled, updates);
+                    tool.execute(invocation).await
+                }
+                Err(error) => Err(error),
+            };
+            let end = match executed {
                 Ok(output) => event("done", &output),
                 Err(error) => failure(&error),
             };
