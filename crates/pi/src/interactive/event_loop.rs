@@ -45,6 +45,10 @@ enum Woken {
 /// Runs until the user leaves.
 pub(super) async fn run(app: &mut App, mut sources: Sources) -> Leave {
     let mut undecided: Option<Instant> = None;
+    // What extensions requested while the session started is there before the first key.
+    while let Ok(request) = sources.requests.try_recv() {
+        requests::apply(app, request);
+    }
     loop {
         if let Some(leave) = app.exit {
             return leave;
