@@ -17,14 +17,15 @@ use pi_protocol::{
 use secrecy::{ExposeSecret, SecretString};
 
 pub use config::{
-    Authorization, Authorize, AuthorizeError, ModelError, PendingAuthorization, ProviderConfig,
+    Authorization, AuthorizationRequest, Authorize, AuthorizeError, ModelError,
+    PendingAuthorization, ProviderConfig,
 };
 
 use crate::credentials::{self, Credential};
 use crate::hooks::{self, HookPanicked};
 use crate::http::{Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, open, redacted};
 use crate::wire::{self, Call, HttpFailure, WireFormat};
-use crate::{catalog, providers};
+use crate::{Variables, catalog, providers};
 
 type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
@@ -61,11 +62,13 @@ impl Client {
     }
 
     /// Calls `authorize` for the credentials of every request without a key, instead of looking for
-    /// a key in configuration and environment. The request waits for the result.
+    /// a key in configuration and environment. The request waits for the result. If the provider
+    /// rejects credentials that can be renewed, `authorize` is called once more, and the request is
+    /// sent again with the result.
     #[must_use]
     pub fn with_authorization(
         mut self,
-        authorize: impl Fn(Arc<Model>) -> PendingAuthorization + Send + Sync + 'static,
+        authorize: impl Fn(AuthorizationRequest) -> PendingAuthorization + Send + Sync + 'static,
     ) -> Self {
         self.authorize = Some(Arc::new(authorize));
         self
@@ -234,42 +237,64 @@ impl Client {
     /// Resolves a request, except for credentials that have to be awaited.
     fn ready(&self, request: Request) -> Result<Ready, String> {
         let (call, format) = self.prepare(request)?;
-        match &self.authorize {
+        let credentials = match &self.authorize {
             Some(authorize) if call.options.api_key.is_none() => {
-                let pending = authorize(Arc::clone(&call.model));
-                Ok(Ready { call, format, pending: Some(pending) })
+                Credentials::Awaited(Arc::clone(authorize))
             }
-            _ => {
-                let authorization = self.own_authorization(&call);
-                let call = authorized(call, authorization, &*self.env)?;
-                Ok(Ready { call, format, pending: None })
+            _ => Credentials::Known(Box::new(self.own_authorization(&call))),
+        };
+        Ok(Ready { call, format, credentials })
+    }
+}
+
+/// A resolved call without its credentials.
+struct Ready {
+    call: Call,
+    format: &'static dyn WireFormat,
+    credentials: Credentials,
+}
+
+/// The credentials of a call.
+enum Credentials {
+    Known(Box<Authorization>),
+    Awaited(Arc<Authorize>),
+}
+
+impl Credentials {
+    /// Returns the credentials. `rejected` are those that the provider rejected before.
+    async fn get(
+        &self,
+        call: &Call,
+        rejected: Option<Authorization>,
+    ) -> Result<Authorization, String> {
+        match self {
+            Self::Known(authorization) => Ok((**authorization).clone()),
+            Self::Awaited(authorize) => {
+                let (model, env) = (Arc::clone(&call.model), call.options.env.clone());
+                let request = AuthorizationRequest { model, env, rejected };
+                authorize(request).await.map_err(|error| error.to_string())
             }
         }
     }
 }
 
-/// A resolved call, and its credentials if they have to be awaited.
-struct Ready {
-    call: Call,
-    format: &'static dyn WireFormat,
-    pending: Option<PendingAuthorization>,
-}
-
 /// Adds the credentials to a call: key, headers and final base URL.
-fn authorized(
-    mut call: Call,
-    authorization: Authorization,
-    env: wire::EnvLookup<'_>,
-) -> Result<Call, String> {
-    let variable = |name: &str| {
-        let given = call.options.env.get(name).or_else(|| authorization.env.get(name));
-        given.cloned().or_else(|| env(name))
-    };
-    let mut model = credentials::resolve_base_url((*call.model).clone(), &variable)?;
+fn authorized(mut call: Call, authorization: Authorization, env: &Env) -> Result<Call, String> {
+    let env = Arc::clone(env);
+    let variables = Variables::new(move |name| env(name))
+        .overridden_by(authorization.env)
+        .overridden_by(call.options.env.clone());
+    let mut model = (*call.model).clone();
+    if let Some(url) = authorization.base_url {
+        model.base_url = url;
+    }
+    model = credentials::resolve_base_url(model, &|name| variables.get(name))?;
     model.headers.extend(authorization.headers);
     let key = authorization.key.filter(|key| !key.expose_secret().is_empty());
     call.api_key = credentials::apply(&mut model, &call.options, key);
     call.key_scheme = authorization.scheme;
+    call.aws = authorization.aws;
+    call.variables = variables;
     call.model = Arc::new(model);
     Ok(call)
 }
@@ -277,7 +302,7 @@ fn authorized(
 impl Provider for Client {
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
         let model = Arc::clone(&request.model);
-        let Ready { call, format, pending } = match self.ready(request) {
+        let Ready { call, format, credentials } = match self.ready(request) {
             Ok(ready) => ready,
             Err(error) => {
                 return AssistantStream::failed(&model, redacted(self.redact.as_ref(), error));
@@ -288,14 +313,22 @@ impl Provider for Client {
         let (http, env) = (self.http.clone(), Arc::clone(&self.env));
         let redact = self.redact.clone();
         let source = HttpSource::new(timeouts, async move {
-            let call = match pending {
-                Some(pending) => {
-                    let authorization = pending.await.map_err(|error| error.to_string())?;
-                    authorized(call, authorization, &*env)?
-                }
-                None => call,
+            let authorization = credentials.get(&call, None).await?;
+            let renewable = authorization.is_renewable.then(|| authorization.clone());
+            let first = authorized(call.clone(), authorization, &env)?;
+            let refused = match exchange(&http, first, format, redact.as_ref()).await {
+                Ok(exchange) => return Ok(exchange),
+                Err(refused) => refused,
             };
-            exchange(&http, call, format, redact.as_ref()).await
+            match renewable {
+                Some(rejected) if matches!(refused.status, Some(401 | 403)) => {
+                    let authorization = credentials.get(&call, Some(rejected)).await?;
+                    let second = authorized(call, authorization, &env)?;
+                    let answer = exchange(&http, second, format, redact.as_ref()).await;
+                    answer.map_err(|refused| refused.text)
+                }
+                _ => Err(refused.text),
+            }
         });
         let mut stream = match &self.redact {
             Some(redact) => AssistantStream::new(&model, Redacted::new(source, redact), cancel),
@@ -308,13 +341,26 @@ impl Provider for Client {
     }
 }
 
+/// The reason why a call has no answer.
+struct Refused {
+    text: String,
+    /// The HTTP status, if there was a response.
+    status: Option<u16>,
+}
+
+impl<T: Into<String>> From<T> for Refused {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), status: None }
+    }
+}
+
 /// Sends the call, and sends it again if the format has a fallback for the failure.
 async fn exchange(
     http: &HttpClient,
     call: Call,
     format: &'static dyn WireFormat,
     redact: Option<&RedactFn>,
-) -> Result<Exchange, String> {
+) -> Result<Exchange, Refused> {
     let mut diagnostics = Vec::new();
     let model = Arc::clone(&call.model);
     let mut call = with_header_hook(call).await?;
@@ -336,14 +382,17 @@ async fn exchange(
             failure.body = redacted(redact, std::mem::take(&mut failure.body));
         }
         let Failure::Status(status) = &failure else {
-            return Err(failure_text(&call, format, &failure));
+            return Err(failure_text(&call, format, &failure).into());
         };
         match format.fallback(&call, status) {
             Some(fallback) => {
                 diagnostics.push(fallback.diagnostic);
                 call = fallback.call;
             }
-            None => return Err(failure_text(&call, format, &failure)),
+            None => {
+                let (status, text) = (status.status, failure_text(&call, format, &failure));
+                return Err(Refused { text, status: Some(status) });
+            }
         }
     }
 }

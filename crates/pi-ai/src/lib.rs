@@ -60,9 +60,12 @@
 //! This crate must not know files, terminals, agents or sessions. It keeps no state between
 //! requests but a connection pool.
 
+pub mod aws;
 pub mod catalog;
 #[cfg(feature = "http")]
 mod client;
+#[cfg(feature = "http")]
+pub mod cloud;
 #[cfg(feature = "http")]
 mod credentials;
 #[cfg(feature = "http")]
@@ -73,16 +76,18 @@ mod hooks;
 #[cfg(feature = "http")]
 mod http;
 mod lines;
+pub mod oauth;
 mod overflow;
 pub mod providers;
 pub mod retry;
 pub mod sse;
+mod variables;
 pub mod wire;
 
 #[cfg(feature = "http")]
 pub use client::{
-    Authorization, Authorize, AuthorizeError, Client, ModelError, PendingAuthorization,
-    ProviderConfig,
+    Authorization, AuthorizationRequest, Authorize, AuthorizeError, Client, ModelError,
+    PendingAuthorization, ProviderConfig,
 };
 #[cfg(feature = "http")]
 pub use download::{DownloadError, Downloader};
@@ -91,6 +96,7 @@ pub use hooks::HookPanicked;
 pub use http::web;
 pub use overflow::{is_context_overflow, is_recoverable_length};
 pub use retry::is_retryable;
+pub use variables::Variables;
 pub use wire::KeyScheme;
 
 // Requests.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pi_protocol::{EnvOverrides, Model};
 use secrecy::SecretString;
 
+use crate::aws::AwsKeys;
 use crate::wire::KeyScheme;
 
 /// Credentials for one request.
@@ -19,8 +20,15 @@ pub struct Authorization {
     pub scheme: KeyScheme,
     /// Headers, which win over those of the model.
     pub headers: BTreeMap<String, String>,
-    /// Variables for the provider's base URL, which win over those of the process.
+    /// Variables of the provider, such as a region or a part of the base URL, which win over those of
+    /// the process.
     pub env: EnvOverrides,
+    /// Keys that sign the request instead of being sent.
+    pub aws: Option<AwsKeys>,
+    /// The base URL that belongs to the credentials, if it differs from that of the model.
+    pub base_url: Option<String>,
+    /// A credential that the provider rejects can be replaced by a renewed one.
+    pub is_renewable: bool,
 }
 
 impl Authorization {
@@ -30,8 +38,20 @@ impl Authorization {
     }
 }
 
+/// A request that needs credentials.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct AuthorizationRequest {
+    /// The model to which the request goes.
+    pub model: Arc<Model>,
+    /// Variables of the request, which win over all others.
+    pub env: EnvOverrides,
+    /// The renewable credentials that the provider has just rejected.
+    pub rejected: Option<Authorization>,
+}
+
 /// Supplies the credentials for a request to a model.
-pub type Authorize = dyn Fn(Arc<Model>) -> PendingAuthorization + Send + Sync;
+pub type Authorize = dyn Fn(AuthorizationRequest) -> PendingAuthorization + Send + Sync;
 
 /// The pending result of [`Authorize`].
 pub type PendingAuthorization =

@@ -7,7 +7,9 @@ use pi_protocol::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::aws::AwsKeys;
 use crate::estimate;
+use crate::variables::Variables;
 use crate::wire::{EncodeError, identity};
 
 /// A request with key, base URL and environment resolved.
@@ -22,6 +24,11 @@ pub struct Call {
     pub options: StreamOptions,
     /// The key, if one was found.
     pub api_key: Option<SecretString>,
+    /// The keys that sign the request, for formats that are signed.
+    pub aws: Option<AwsKeys>,
+    /// The variables that a format may read: those of the request, then of the credential, then of
+    /// the process.
+    pub variables: Variables,
     /// Requested lifetime of the cached prompt.
     pub cache: CacheRetention,
     /// The way in which the key is sent.
@@ -62,6 +69,8 @@ impl Call {
             cache,
             messages: context.normalize(),
             api_key: api_key.filter(|key| !key.expose_secret().is_empty()),
+            aws: None,
+            variables: Variables::default(),
             model,
             options,
             key_scheme: KeyScheme::default(),

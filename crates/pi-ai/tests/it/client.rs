@@ -6,7 +6,7 @@ use pi_ai::{Authorization, Client, Context, Model, ProviderConfig, StopReason, S
 use serde_json::json;
 
 use crate::hostile::model as local_model;
-use crate::server::{Server, response};
+use crate::server::{Server, Step, response};
 
 pub(crate) const COMPLETE: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
@@ -209,10 +209,11 @@ async fn a_rejected_strict_tool_is_sent_again_without_strictness() {
 async fn a_request_waits_for_its_authorization() {
     let asked = Arc::new(Mutex::new(0));
     let count = Arc::clone(&asked);
-    let client = env(&[("GROQ_API_KEY", "from-env")]).with_authorization(move |model| {
+    let client = env(&[("GROQ_API_KEY", "from-env")]).with_authorization(move |request| {
         *count.lock().unwrap() += 1;
         Box::pin(async move {
-            let mut authorization = Authorization::new(format!("late-for-{}", model.provider));
+            let mut authorization =
+                Authorization::new(format!("late-for-{}", request.model.provider));
             authorization.headers.insert("x-team".to_owned(), "blue".to_owned());
             Ok(authorization)
         })
@@ -236,4 +237,41 @@ async fn a_failed_authorization_is_the_error_of_the_answer() {
     let answer = client.complete(&model, Context::new().user("hi"), StreamOptions::default()).await;
     assert_eq!(answer.stop_reason, StopReason::Error);
     assert_eq!(answer.error_message.as_deref(), Some("the vault is locked"));
+}
+
+#[tokio::test]
+async fn rejected_credentials_are_renewed_once() {
+    let refusal = |status: &str| vec![Step::Send(response(status, &[], "{}"))];
+    let answer = || vec![Step::Send(response("200 OK", &[], COMPLETE))];
+    // Statuses of the server, whether the credentials can be renewed, requests, success.
+    for (statuses, renewable, count, succeeds) in [
+        (vec!["401 Unauthorized"], true, 2, true),
+        (vec!["403 Forbidden"], true, 2, true),
+        (vec!["401 Unauthorized", "401 Unauthorized"], true, 2, false),
+        (vec!["401 Unauthorized"], false, 1, false),
+        (vec!["400 Bad Request"], true, 1, false),
+    ] {
+        let mut scripts: Vec<_> = statuses.iter().map(|status| refusal(status)).collect();
+        scripts.push(answer());
+        let server = Server::scripted(scripts).await;
+        let client = env(&[]).with_authorization(move |request| {
+            let key = match &request.rejected {
+                None => "old".to_owned(),
+                Some(_) => "new".to_owned(),
+            };
+            let mut authorization = Authorization::new(key);
+            authorization.is_renewable = renewable;
+            Box::pin(async move { Ok(authorization) })
+        });
+        let model = local_model("openai-completions", &server.url());
+        let options = StreamOptions::default();
+        let answer = client.complete(&model, Context::new().user("hi"), options).await;
+        assert_eq!(answer.stop_reason == StopReason::Stop, succeeds, "{statuses:?}");
+        let keys: Vec<_> = server
+            .requests()
+            .iter()
+            .map(|request| header(request, "authorization").unwrap())
+            .collect();
+        assert_eq!(keys, ["Bearer old", "Bearer new"][..count], "{statuses:?}");
+    }
 }

@@ -87,9 +87,11 @@ impl ModelRegistry {
         let quoted = Arc::clone(&shared);
         let client =
             Client::new(move |name| variables.environment.variable(name).map(str::to_owned))
-                .with_authorization(move |model| {
+                .with_authorization(move |request| {
                     let shared = Arc::clone(&asked);
-                    Box::pin(async move { shared.authorize(&model).await.map_err(Into::into) })
+                    Box::pin(
+                        async move { shared.authorize(&request.model).await.map_err(Into::into) },
+                    )
                 })
                 .with_redaction(move |text| quoted.secrets().redact_known(text).into_owned());
         Self { shared, client }
