@@ -12,6 +12,7 @@ mod encoding;
 mod proxy;
 mod redact;
 mod retry;
+mod signed;
 mod source;
 pub mod web;
 

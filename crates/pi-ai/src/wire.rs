@@ -25,6 +25,8 @@ mod transform;
 use pi_protocol::MessageBuilder;
 use serde_json::Value;
 
+use crate::aws::Signing;
+
 pub use call::{Call, EnvLookup, Headers, KeyScheme};
 pub use error_text::HttpFailure;
 pub use sse_decoder::{EventDecoder, SseDecoder};
@@ -81,6 +83,7 @@ pub fn format(api: &str) -> Option<&'static dyn WireFormat> {
 
 /// An encoded request, which is always a POST with a JSON body.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HttpRequest {
     /// The URL with path and query.
     pub url: String,
@@ -88,6 +91,15 @@ pub struct HttpRequest {
     pub headers: Headers,
     /// The JSON body.
     pub body: Value,
+    /// The signature to add when the request is sent.
+    pub signing: Option<Signing>,
+}
+
+impl HttpRequest {
+    /// Creates a request without a signature.
+    pub fn new(url: impl Into<String>, headers: Headers, body: impl Into<Value>) -> Self {
+        Self { url: url.into(), headers, body: body.into(), signing: None }
+    }
 }
 
 /// Decodes the bytes of a response.

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::HttpClient;
 use super::encoding::Encoding;
 use super::retry::{Attempt, Decision, Hints, decide};
+use super::signed::signed;
 use crate::hooks::{self, HookPanicked};
 use crate::wire::{HttpFailure, HttpRequest};
 
@@ -50,7 +51,9 @@ pub(crate) async fn open(
     let mut number = 0;
     loop {
         let mut sent = Instant::now();
-        let sending = pool.client.post(&request.url).headers(headers.clone()).body(body.clone());
+        // Signed for each attempt, since a signature is valid for some minutes only.
+        let headers = signed(&headers, request, &body).map_err(Failure::Text)?;
+        let sending = pool.client.post(&request.url).headers(headers).body(body.clone());
         let sending = sending.send();
         let answer = within(options.timeouts.first_byte, sending).await;
         let (failure, hints) = match answer {

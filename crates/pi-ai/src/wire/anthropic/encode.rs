@@ -70,7 +70,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
         body.insert("fallbacks".into(), models.collect());
     }
     let betas = betas(call, &compat, !tools.is_empty(), inline_tools);
-    Ok(HttpRequest { url: url(call), headers: headers(call, &compat, &betas)?, body: body.into() })
+    Ok(HttpRequest::new(url(call), headers(call, &compat, &betas)?, body))
 }
 
 fn url(call: &Call) -> String {

@@ -34,7 +34,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
         return Err(EncodeError::BadModel(format!("Model \"{id}\" has no base URL")));
     }
     let url = format!("{base}/chat/completions");
-    Ok(HttpRequest { url, headers, body: body(call, &compat)? })
+    Ok(HttpRequest::new(url, headers, body(call, &compat)?))
 }
 
 fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {

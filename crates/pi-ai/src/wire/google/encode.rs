@@ -15,7 +15,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     if let Some(key) = call.require_key(&["x-goog-api-key"])? {
         headers.set("x-goog-api-key", key);
     }
-    Ok(HttpRequest { url: url(call)?, headers, body: body(call)? })
+    Ok(HttpRequest::new(url(call)?, headers, body(call)?))
 }
 
 fn url(call: &Call) -> Result<String, EncodeError> {

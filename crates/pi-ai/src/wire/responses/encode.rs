@@ -18,11 +18,8 @@ const FIXED_EFFORT: &str = "medium";
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let key = call.require_key(&["authorization", "cf-aig-authorization"])?;
     let compat = Compat::of(call);
-    Ok(HttpRequest {
-        url: format!("{}/responses", call.model.base_url.trim_end_matches('/')),
-        headers: headers(call, &compat, key),
-        body: Value::Object(body(call, &compat)?),
-    })
+    let url = format!("{}/responses", call.model.base_url.trim_end_matches('/'));
+    Ok(HttpRequest::new(url, headers(call, &compat, key), body(call, &compat)?))
 }
 
 fn headers(call: &Call, compat: &Compat, key: Option<&str>) -> Headers {

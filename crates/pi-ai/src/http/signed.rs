@@ -1,0 +1,46 @@
+//! Signs a request with the bytes and at the time at which it is sent.
+
+use std::time::SystemTime;
+
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::aws::sigv4::{self, Unsigned};
+use crate::wire::HttpRequest;
+
+/// Returns the headers of a request, with its signature if it is to be signed.
+///
+/// Only headers that proxies do not change are signed. Those of the signature cannot be set in any
+/// other way: a wrong one would fail the request.
+pub(super) fn signed(
+    headers: &HeaderMap,
+    request: &HttpRequest,
+    body: &[u8],
+) -> Result<HeaderMap, String> {
+    let mut headers = headers.clone();
+    let Some(signing) = &request.signing else { return Ok(headers) };
+    // The URL as the HTTP client sends it.
+    let url = Url::parse(&request.url)
+        .map_err(|error| format!("\"{}\" is not a valid URL: {error}", request.url))?;
+    headers.remove("authorization");
+    headers.remove("host");
+    let service_headers: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with("x-amz-")).cloned().collect();
+    for name in service_headers {
+        headers.remove(name);
+    }
+    let content_type = headers.get("content-type").and_then(|value| value.to_str().ok());
+    let to_sign: Vec<(&str, &str)> =
+        content_type.map(|value| ("content-type", value)).into_iter().collect();
+    let unsigned = Unsigned { method: "POST", url: url.as_str(), headers: &to_sign, body };
+    for (name, value) in sigv4::sign(&unsigned, signing, SystemTime::now()) {
+        let mut value = HeaderValue::from_str(&value).map_err(|_| {
+            "The AWS access key id, session token or region has characters that are not allowed in \
+             a header"
+                .to_owned()
+        })?;
+        value.set_sensitive(true);
+        headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok(headers)
+}
