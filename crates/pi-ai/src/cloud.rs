@@ -4,50 +4,30 @@
 //! provider are asked in order; the first one that is configured decides, even if it fails, since a
 //! request with the credentials of another account is worse than none.
 //!
+//! [`find`] asks the chain, [`CloudCache`] remembers the result until shortly before its end, and
+//! [`explain`] says which source would be used without asking any.
+//!
 //! Sources read variables and files through [`Surroundings`], start programs only through it, and
-//! must not store or print anything.
+//! must not print anything.
 
-use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
+pub mod aws;
+mod cache;
+mod chain;
+mod surroundings;
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::time::SystemTime;
 
-use pi_protocol::HookFuture;
+use pi_protocol::EnvOverrides;
 use secrecy::SecretString;
 
+pub use cache::CloudCache;
+pub use chain::{CloudError, Explained, Outcome, explain, find, sources};
+pub use surroundings::{RunCommand, Surroundings};
+
 use crate::aws::AwsKeys;
-use crate::web::WebClient;
-use crate::{KeyScheme, Variables};
-
-/// What sources may use of the machine.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct Surroundings {
-    /// Variables: those stored with the credential, then those of the process.
-    pub variables: Variables,
-    /// The home directory of the user.
-    pub home: Option<PathBuf>,
-    /// The client for metadata servers and token endpoints.
-    pub web: WebClient,
-    /// Runs a command line of the user's configuration and returns its output.
-    pub run: Option<Arc<RunCommand>>,
-}
-
-/// Runs a program with its arguments; returns what it printed, or the reason of the failure.
-pub type RunCommand = dyn Fn(Vec<String>) -> HookFuture<Result<String, String>> + Send + Sync;
-
-impl Surroundings {
-    /// Creates surroundings without a home directory and without programs.
-    pub fn new(variables: Variables, web: WebClient) -> Self {
-        Self { variables, home: None, web, run: None }
-    }
-}
-
-impl fmt::Debug for Surroundings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings").field("home", &self.home).finish_non_exhaustive()
-    }
-}
+use crate::{Authorization, KeyScheme};
 
 /// A credential that a source found.
 #[derive(Debug, Clone)]
@@ -66,35 +46,106 @@ pub enum CloudCredential {
     },
 }
 
+impl CloudCredential {
+    /// Creates a bearer token.
+    pub(crate) fn bearer(token: SecretString, expires: Option<SystemTime>) -> Self {
+        Self::Token { token, scheme: KeyScheme::Bearer, expires }
+    }
+
+    /// Returns the end of the credential, if it has one.
+    pub fn expires(&self) -> Option<SystemTime> {
+        match self {
+            Self::Aws(keys) => keys.expires,
+            Self::Token { expires, .. } => *expires,
+        }
+    }
+}
+
+/// A credential with everything that its source knows about requests.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Found {
+    /// The name of the source for people.
+    pub source: &'static str,
+    /// The credential.
+    pub credential: CloudCredential,
+    /// Variables that the source supplies and that are not set otherwise, such as the region of a
+    /// profile or the project of a service account.
+    pub env: EnvOverrides,
+    /// Headers that belong to the credential, such as the project that is billed.
+    pub headers: BTreeMap<String, String>,
+}
+
+impl Found {
+    /// Creates the result of a source. The chain fills in the name of the source.
+    pub(crate) fn new(credential: CloudCredential) -> Self {
+        Self { source: "", credential, env: EnvOverrides::new(), headers: BTreeMap::new() }
+    }
+
+    /// Returns the credentials for a request. They are renewable: a second search may find newer
+    /// ones.
+    pub fn authorization(&self) -> Authorization {
+        let mut authorization = Authorization {
+            env: self.env.clone(),
+            headers: self.headers.clone(),
+            is_renewable: true,
+            ..Authorization::default()
+        };
+        match &self.credential {
+            CloudCredential::Aws(keys) => authorization.aws = Some(keys.clone()),
+            CloudCredential::Token { token, scheme, .. } => {
+                authorization.key = Some(token.clone());
+                authorization.scheme = *scheme;
+            }
+        }
+        authorization
+    }
+}
+
+/// The state of a source, as far as it can be told without the network and without programs. The
+/// texts are clauses for people and have no secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    /// The source is configured and decides. The text says by what.
+    Configured(String),
+    /// The source exists on some machines, and only a request can tell. The text says where it is
+    /// looked for.
+    Unknown(String),
+    /// The source is not configured, for this reason.
+    Absent(String),
+}
+
 /// The answer of a source.
 #[derive(Debug)]
 pub enum Sought {
-    /// The source is not configured, for this reason.
+    /// The source is not configured, for this reason; the next one is asked.
     Absent(String),
-    /// The source is configured and has a credential.
-    Found(CloudCredential),
-    /// The source is configured and has no credential. The text says what to do.
-    Failed(String),
+    /// The source has a credential.
+    Found(Box<Found>),
 }
+
+/// The reason why a configured source has no credential, and what to do. Has no secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SourceError(String);
+
+impl SourceError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+/// The pending answer of a source.
+pub type Seeking<'a> = Pin<Box<dyn Future<Output = Result<Sought, SourceError>> + Send + 'a>>;
 
 /// One place of a chain.
-pub trait Source: Sync {
-    /// The name of the source for people, such as `the AWS profile`.
+pub trait Source: Send + Sync {
+    /// The name of the source for people, such as `AWS profile`.
     fn name(&self) -> &'static str;
 
-    /// Returns true if the source would be asked for a credential. Uses neither the network nor a
-    /// program.
-    fn is_configured(&self, surroundings: &Surroundings) -> bool;
+    /// Returns the state of the source. Uses neither the network nor a program.
+    fn presence(&self, surroundings: &Surroundings) -> Presence;
 
-    /// Asks the source.
-    fn seek<'a>(
-        &'a self,
-        surroundings: &'a Surroundings,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Sought> + Send + 'a>>;
-}
-
-/// Returns the sources of a provider in order; empty if it has none beside its keys.
-pub fn sources(provider: &str) -> &'static [&'static dyn Source] {
-    let _ = provider;
-    &[]
+    /// Asks the source. Called unless it is absent.
+    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a>;
 }

@@ -1,0 +1,56 @@
+//! Keys in variables of the environment.
+
+use secrecy::SecretString;
+
+use crate::aws::AwsKeys;
+use crate::cloud::{
+    CloudCredential, Found, Presence, Seeking, Sought, Source, SourceError, Surroundings,
+};
+
+const ID: &str = "AWS_ACCESS_KEY_ID";
+const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
+
+/// The source `AWS_ACCESS_KEY_ID`. A named profile takes precedence, as in Amazon's own libraries.
+#[derive(Debug)]
+pub(super) struct Environment;
+
+impl Source for Environment {
+    fn name(&self) -> &'static str {
+        "AWS keys in the environment"
+    }
+
+    fn presence(&self, surroundings: &Surroundings) -> Presence {
+        let is_set = |name| surroundings.variable(name).is_some();
+        match (is_set(ID), is_set(SECRET)) {
+            (false, false) => Presence::Absent(format!("{ID} and {SECRET} are not set")),
+            _ if is_set("AWS_PROFILE") => {
+                Presence::Absent("AWS_PROFILE names a profile, which takes precedence".to_owned())
+            }
+            (true, true) => Presence::Configured(format!("{ID} and {SECRET} are set")),
+            (true, false) => Presence::Configured(format!("{ID} is set")),
+            (false, true) => Presence::Configured(format!("{SECRET} is set")),
+        }
+    }
+
+    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
+        Box::pin(async {
+            let keys = keys(surroundings)?;
+            Ok(Sought::Found(Box::new(Found::new(CloudCredential::Aws(keys)))))
+        })
+    }
+}
+
+/// Returns the keys of the environment.
+pub(super) fn keys(surroundings: &Surroundings) -> Result<AwsKeys, SourceError> {
+    let required = |name: &str, other: &str| {
+        surroundings.variable(name).ok_or_else(|| {
+            SourceError::new(format!("{name} is not set; it is required beside {other}"))
+        })
+    };
+    Ok(AwsKeys {
+        access_key_id: required(ID, SECRET)?,
+        secret_access_key: SecretString::from(required(SECRET, ID)?),
+        session_token: surroundings.variable("AWS_SESSION_TOKEN").map(SecretString::from),
+        expires: None,
+    })
+}
