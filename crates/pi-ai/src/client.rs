@@ -17,7 +17,7 @@ use pi_protocol::{
 use secrecy::{ExposeSecret, SecretString};
 
 pub use config::{
-    Authorization, AuthorizationRequest, Authorize, AuthorizeError, ModelError,
+    Authorization, AuthorizationRequest, Authorize, AuthorizeError, FailedResponse, ModelError,
     PendingAuthorization, ProviderConfig,
 };
 
@@ -39,7 +39,11 @@ pub struct Client {
     custom: Arc<BTreeMap<String, ProviderConfig>>,
     authorize: Option<Arc<Authorize>>,
     redact: Option<RedactFn>,
+    on_failure: Option<OnFailure>,
 }
+
+/// Receives the responses of providers that are not 2xx.
+type OnFailure = Arc<dyn Fn(FailedResponse) + Send + Sync>;
 
 impl Client {
     /// Creates a client that reads keys from the process environment (`ANTHROPIC_API_KEY`, …).
@@ -58,6 +62,7 @@ impl Client {
             custom: Arc::default(),
             authorize: None,
             redact: None,
+            on_failure: None,
         }
     }
 
@@ -91,6 +96,17 @@ impl Client {
         redact: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> Self {
         self.redact = Some(Arc::new(redact));
+        self
+    }
+
+    /// Calls `observe` with every response that is not 2xx. The text of a failed answer has only a
+    /// part of the body; this is the whole one, redacted.
+    #[must_use]
+    pub fn with_failures(
+        mut self,
+        observe: impl Fn(FailedResponse) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_failure = Some(Arc::new(observe));
         self
     }
 
@@ -311,12 +327,12 @@ impl Provider for Client {
         let thinking_level = format.thinking_level(&call);
         let timeouts = call.options.timeouts.clone();
         let (http, env) = (self.http.clone(), Arc::clone(&self.env));
-        let redact = self.redact.clone();
+        let outlets = Outlets { redact: self.redact.clone(), on_failure: self.on_failure.clone() };
         let source = HttpSource::new(timeouts, async move {
             let authorization = credentials.get(&call, None).await?;
             let renewable = authorization.is_renewable.then(|| authorization.clone());
             let first = authorized(call.clone(), authorization, &env)?;
-            let refused = match exchange(&http, first, format, redact.as_ref()).await {
+            let refused = match exchange(&http, first, format, &outlets).await {
                 Ok(exchange) => return Ok(exchange),
                 Err(refused) => refused,
             };
@@ -324,7 +340,7 @@ impl Provider for Client {
                 Some(rejected) if matches!(refused.status, Some(401 | 403)) => {
                     let authorization = credentials.get(&call, Some(rejected)).await?;
                     let second = authorized(call, authorization, &env)?;
-                    let answer = exchange(&http, second, format, redact.as_ref()).await;
+                    let answer = exchange(&http, second, format, &outlets).await;
                     answer.map_err(|refused| refused.text)
                 }
                 _ => Err(refused.text),
@@ -354,12 +370,28 @@ impl<T: Into<String>> From<T> for Refused {
     }
 }
 
+/// The places to which failures of a request go.
+struct Outlets {
+    redact: Option<RedactFn>,
+    on_failure: Option<OnFailure>,
+}
+
+impl Outlets {
+    fn report(&self, model: &Model, failure: &HttpFailure) {
+        if let Some(observe) = &self.on_failure {
+            let (provider, model) = (model.provider.clone(), model.id.clone());
+            let (status, body) = (failure.status, failure.body.clone());
+            observe(FailedResponse { provider, model, status, body });
+        }
+    }
+}
+
 /// Sends the call, and sends it again if the format has a fallback for the failure.
 async fn exchange(
     http: &HttpClient,
     call: Call,
     format: &'static dyn WireFormat,
-    redact: Option<&RedactFn>,
+    outlets: &Outlets,
 ) -> Result<Exchange, Refused> {
     let mut diagnostics = Vec::new();
     let model = Arc::clone(&call.model);
@@ -379,7 +411,8 @@ async fn exchange(
         };
         // Redacted before texts are shortened, which could leave half a key.
         if let Failure::Status(failure) | Failure::PauseTooLong { failure, .. } = &mut failure {
-            failure.body = redacted(redact, std::mem::take(&mut failure.body));
+            failure.body = redacted(outlets.redact.as_ref(), std::mem::take(&mut failure.body));
+            outlets.report(&model, failure);
         }
         let Failure::Status(status) = &failure else {
             return Err(failure_text(&call, format, &failure).into());

@@ -43,8 +43,8 @@
 //!   connection at once and end the stream as `Aborted`, with what had arrived.
 //! - **Prompt caching, retries, time-outs, hooks**: [`StreamOptions`].
 //! - **Custom providers and models**: `Client::with_provider`.
-//! - **Classification of failures**: [`is_context_overflow`], [`is_retryable`],
-//!   [`retry::retry_turn`].
+//! - **Classification of failures**: [`ProviderFailure`], [`is_context_overflow`],
+//!   [`is_retryable`], [`retry::retry_turn`].
 //! - **Tests without a network**: [`faux`].
 //!
 //! # Vocabulary
@@ -71,6 +71,7 @@ mod credentials;
 #[cfg(feature = "http")]
 mod download;
 pub mod estimate;
+mod failure;
 pub mod faux;
 mod hooks;
 #[cfg(feature = "http")]
@@ -86,11 +87,12 @@ pub mod wire;
 
 #[cfg(feature = "http")]
 pub use client::{
-    Authorization, AuthorizationRequest, Authorize, AuthorizeError, Client, ModelError,
-    PendingAuthorization, ProviderConfig,
+    Authorization, AuthorizationRequest, Authorize, AuthorizeError, Client, FailedResponse,
+    ModelError, PendingAuthorization, ProviderConfig,
 };
 #[cfg(feature = "http")]
 pub use download::{DownloadError, Downloader};
+pub use failure::{FailureKind, ProviderFailure};
 pub use hooks::HookPanicked;
 #[cfg(feature = "http")]
 pub use http::web;

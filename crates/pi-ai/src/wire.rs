@@ -29,6 +29,7 @@ use crate::aws::Signing;
 
 pub use call::{Call, EnvLookup, Headers, KeyScheme};
 pub use error_text::HttpFailure;
+pub(crate) use error_text::shorten;
 pub use sse_decoder::{EventDecoder, SseDecoder};
 pub use transform::transform_messages;
 

@@ -50,6 +50,20 @@ pub struct AuthorizationRequest {
     pub rejected: Option<Authorization>,
 }
 
+/// A response that is not 2xx.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FailedResponse {
+    /// Id of the provider.
+    pub provider: String,
+    /// Id of the model.
+    pub model: String,
+    /// The HTTP status code.
+    pub status: u16,
+    /// The body, redacted, as far as it was read.
+    pub body: String,
+}
+
 /// Supplies the credentials for a request to a model.
 pub type Authorize = dyn Fn(AuthorizationRequest) -> PendingAuthorization + Send + Sync;
 

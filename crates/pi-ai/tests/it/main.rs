@@ -6,6 +6,7 @@
 mod abort;
 #[cfg(feature = "http")]
 mod client;
+mod failures;
 mod functions;
 #[cfg(feature = "http")]
 mod hooks;

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pi_ai::{Authorization, Client, KeyScheme};
+use pi_ai::{Authorization, Client, FailedResponse, KeyScheme};
 use pi_guard::secrets::Secrets;
 use pi_protocol::Model;
 use secrecy::{ExposeSecret, SecretString};
@@ -43,6 +43,8 @@ struct Shared {
     /// Secrets to redact; collected when they are first needed.
     secrets: OnceLock<Secrets>,
     state: RwLock<State>,
+    /// The last response that was not 2xx.
+    last_failure: Mutex<Option<FailedResponse>>,
 }
 
 /// The mutable state of a registry.
@@ -82,9 +84,10 @@ impl ModelRegistry {
             stored: Box::new(stored),
             secrets: OnceLock::new(),
             state: RwLock::new(state),
+            last_failure: Mutex::default(),
         });
         let (variables, asked) = (Arc::clone(&shared), Arc::clone(&shared));
-        let quoted = Arc::clone(&shared);
+        let (quoted, failed) = (Arc::clone(&shared), Arc::clone(&shared));
         let client =
             Client::new(move |name| variables.environment.variable(name).map(str::to_owned))
                 .with_authorization(move |request| {
@@ -93,7 +96,11 @@ impl ModelRegistry {
                         async move { shared.authorize(&request.model).await.map_err(Into::into) },
                     )
                 })
-                .with_redaction(move |text| quoted.secrets().redact_known(text).into_owned());
+                .with_redaction(move |text| quoted.secrets().redact_known(text).into_owned())
+                .with_failures(move |failure| {
+                    let last = failed.last_failure.lock();
+                    *last.unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                });
         Self { shared, client }
     }
 
@@ -260,6 +267,15 @@ impl ModelRegistry {
             state.probed = true;
             state.models = state.models.with_local(found);
         });
+    }
+
+    /// Returns the last response of this model's provider that was not 2xx, with its whole body.
+    pub fn last_failure(&self, model: &Model) -> Option<FailedResponse> {
+        let last = self.shared.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_of = |failure: &&FailedResponse| {
+            failure.provider == model.provider && failure.model == model.id
+        };
+        last.as_ref().filter(is_of).cloned()
     }
 
     /// Returns a client that resolves the credentials of each request.
