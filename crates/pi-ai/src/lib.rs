@@ -80,6 +80,8 @@ mod lines;
 pub mod oauth;
 mod overflow;
 pub mod providers;
+#[cfg(feature = "http")]
+pub mod rate_limits;
 pub mod retry;
 pub mod sse;
 mod variables;
@@ -106,8 +108,8 @@ pub use wire::KeyScheme;
 pub use pi_protocol::{
     Attribution, CacheRetention, CancelToken, ConstrainedSampling, Context, EnvOverrides,
     GrammarVariants, HeaderChanges, HookFuture, HttpHeader, HttpResponseInfo, Identity, Provider,
-    Request, RequestHooks, RetryOptions, StreamOptions, StrictMode, ThinkingBudgets, ThinkingLevel,
-    Timeouts, Tool, ToolChoice, complete,
+    RateLimit, RateLimits, Request, RequestHooks, RetryOptions, StreamOptions, StrictMode,
+    ThinkingBudgets, ThinkingLevel, Timeouts, Tool, ToolChoice, Transport, UsageWindow, complete,
 };
 // Messages.
 #[doc(inline)]

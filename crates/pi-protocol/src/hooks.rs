@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::Model;
+use crate::{Model, RateLimits};
 
 /// The pending result of a hook.
 pub type HookFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -131,6 +131,8 @@ pub struct HttpResponseInfo {
     pub status: u16,
     /// The header fields in the order of arrival.
     pub headers: Vec<HttpHeader>,
+    /// The limits that the headers report; `None` if they report none.
+    pub rate_limits: Option<RateLimits>,
 }
 
 /// A header field of a response.
@@ -145,7 +147,14 @@ pub struct HttpHeader {
 impl HttpResponseInfo {
     /// Creates a response with this status and these headers.
     pub fn new(status: u16, headers: Vec<HttpHeader>) -> Self {
-        Self { status, headers }
+        Self { status, headers, rate_limits: None }
+    }
+
+    /// Sets the limits that the headers report.
+    #[must_use]
+    pub fn with_rate_limits(mut self, limits: RateLimits) -> Self {
+        self.rate_limits = Some(limits).filter(|limits| !limits.is_empty());
+        self
     }
 
     /// Returns the first value of a header. The case of `name` does not matter.

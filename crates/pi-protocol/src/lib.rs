@@ -31,6 +31,7 @@ pub mod number;
 mod options;
 mod partial_json;
 mod provider;
+mod rate_limits;
 mod stream;
 mod thinking;
 mod tool;
@@ -65,10 +66,11 @@ pub use model::{
 };
 pub use options::{
     Attribution, CacheRetention, EnvOverrides, Identity, RetryOptions, StreamOptions,
-    ThinkingBudgets, Timeouts, ToolChoice,
+    ThinkingBudgets, Timeouts, ToolChoice, Transport,
 };
 pub use partial_json::PartialJson;
 pub use provider::{Provider, Request, complete};
+pub use rate_limits::{RateLimit, RateLimits, UsageWindow};
 pub use stream::{AssistantStream, Source};
 pub use thinking::{ThinkingLevel, TokenAllowance, UnknownThinkingLevel};
 pub use tool::{ConstrainedSampling, GrammarVariants, StrictMode, Tool};

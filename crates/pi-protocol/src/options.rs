@@ -29,6 +29,8 @@ pub struct StreamOptions {
     pub timeouts: Timeouts,
     /// Retries before an answer begins.
     pub retry: RetryOptions,
+    /// The connection to providers that offer more than one kind.
+    pub transport: Transport,
     /// The sampling temperature.
     pub temperature: Option<f64>,
     /// Fields that are merged into the body last (OpenAI-compatible formats).
@@ -62,6 +64,24 @@ pub enum CacheRetention {
     Short,
     /// Keeps the prompt for an hour or a day, if the provider supports it.
     Long,
+}
+
+/// The connection over which a request is sent. Only a provider that offers WebSockets takes notice;
+/// all others use HTTP with server-sent events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Transport {
+    /// A WebSocket that stays open for the session and sends only what is new, or server-sent
+    /// events if that fails.
+    #[default]
+    Auto,
+    /// HTTP with server-sent events.
+    Sse,
+    /// A WebSocket that stays open; every request is sent whole.
+    Websocket,
+    /// A WebSocket that stays open and sends only what is new.
+    WebsocketCached,
 }
 
 /// Constraint on the tool calls of an answer.
@@ -105,6 +125,8 @@ pub struct Timeouts {
     pub first_byte: Option<Duration>,
     /// Limit between two chunks of the response body.
     pub idle: Option<Duration>,
+    /// Limit for opening a WebSocket.
+    pub websocket_connect: Option<Duration>,
 }
 
 impl Default for Timeouts {
@@ -115,6 +137,7 @@ impl Default for Timeouts {
             connect: Some(Duration::from_secs(30)),
             first_byte: Some(Duration::from_secs(600)),
             idle: Some(Duration::from_secs(300)),
+            websocket_connect: Some(Duration::from_secs(15)),
         }
     }
 }

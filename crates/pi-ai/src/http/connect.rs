@@ -15,6 +15,7 @@ use super::encoding::Encoding;
 use super::retry::{Attempt, Decision, Hints, decide};
 use super::signed::signed;
 use crate::hooks::{self, HookPanicked};
+use crate::rate_limits;
 use crate::wire::{HttpFailure, HttpRequest};
 
 /// Largest part of an error body that is read.
@@ -107,8 +108,10 @@ async fn notify(options: &StreamOptions, response: &Response) -> Result<(), Hook
         name: name.to_string(),
         value: String::from_utf8_lossy(value.as_bytes()).into_owned(),
     };
-    let headers = response.headers().iter().map(header).collect();
-    let info = HttpResponseInfo::new(response.status().as_u16(), headers);
+    let headers: Vec<HttpHeader> = response.headers().iter().map(header).collect();
+    let fields = headers.iter().map(|field| (field.name.as_str(), field.value.as_str()));
+    let limits = rate_limits::read(fields, SystemTime::now());
+    let info = HttpResponseInfo::new(response.status().as_u16(), headers).with_rate_limits(limits);
     hooks::call("on_response", || hook(info)).await
 }
 
