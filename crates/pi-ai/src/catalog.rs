@@ -19,6 +19,14 @@ use decode::Tables;
 /// The generated text: shared tables first, then one line per model, grouped by provider.
 static TEXT: &str = include_str!("catalog/models.txt");
 
+/// Time at which the facts of the catalog were collected, 2026-11-15, in milliseconds since 1970.
+/// Changes with `xtask/data/models.jsonl`: updates that are older than the catalog are ignored.
+pub const COLLECTED_AT_MS: u64 = 1_794_700_800_000;
+
+/// Headers that a record may have. A header can identify the client, and pi uses no name but its
+/// own, so each header is reviewed before it is added here.
+pub const ALLOWED_HEADERS: &[&str] = &["NVCF-POLL-SECONDS"];
+
 /// Finds the model of this provider with exactly this id.
 pub fn find(provider: &str, id: &str) -> Option<Model> {
     let (provider, lines) = provider_section(provider)?;

@@ -5,13 +5,17 @@
 //! carry a token. Retries are the caller's.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
-use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION};
-use reqwest::{Response, Url};
+use reqwest::header::{
+    CONTENT_ENCODING, ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, LAST_MODIFIED,
+    LOCATION, USER_AGENT,
+};
+use reqwest::{Response, StatusCode, Url};
 use tokio::time::timeout;
 
 use crate::http::{Encoding, HttpClient, cause, retry_pause};
+use crate::wire::default_user_agent;
 
 /// Most redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
@@ -25,6 +29,18 @@ const MAX_ERROR_BODY: usize = 4096;
 #[derive(Debug, Clone)]
 pub struct Downloader {
     http: HttpClient,
+}
+
+/// A document that was downloaded as a whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Document {
+    /// The decoded body.
+    pub body: Vec<u8>,
+    /// Version of the document, for a later request that asks for changes.
+    pub etag: Option<String>,
+    /// Time of the last change, in milliseconds since 1970.
+    pub last_modified_ms: Option<u64>,
 }
 
 /// A download that failed.
@@ -118,20 +134,69 @@ impl Downloader {
         limit: u64,
         receive: &mut (dyn FnMut(&[u8]) -> std::io::Result<()> + Send),
     ) -> Result<(), DownloadError> {
+        let (url, response) = self.follow(url, header_map(headers)?).await?;
+        if !response.status().is_success() {
+            return Err(failure(&url, response).await);
+        }
+        body(&url, response, limit, receive).await
+    }
+
+    /// Downloads `url` as a whole, at most `limit` bytes. `None` if the server still has the
+    /// version `etag`.
+    pub async fn document(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        etag: Option<&str>,
+        limit: u64,
+    ) -> Result<Option<Document>, DownloadError> {
+        let mut headers = header_map(headers)?;
+        if let Ok(own) = HeaderValue::from_str(&default_user_agent()) {
+            headers.entry(USER_AGENT).or_insert(own);
+        }
+        // A version that HTTP does not allow was damaged, so the document is downloaded again.
+        if let Some(known) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) {
+            headers.insert(IF_NONE_MATCH, known);
+        }
+        let (url, response) = self.follow(url, headers).await?;
+        if response.status() == StatusCode::NOT_MODIFIED && etag.is_some() {
+            return Ok(None);
+        }
+        if !response.status().is_success() {
+            return Err(failure(&url, response).await);
+        }
+        let text = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let changed = text(LAST_MODIFIED).and_then(|text| httpdate::parse_http_date(text).ok());
+        let mut document = Document {
+            body: Vec::new(),
+            etag: text(ETAG).map(str::to_owned),
+            last_modified_ms: changed
+                .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+                .and_then(|time| u64::try_from(time.as_millis()).ok()),
+        };
+        let mut receive = |bytes: &[u8]| {
+            document.body.extend_from_slice(bytes);
+            Ok(())
+        };
+        body(&url, response, limit, &mut receive).await?;
+        Ok(Some(document))
+    }
+
+    /// Sends a request and follows redirects. Returns the last address and its response.
+    async fn follow(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+    ) -> Result<(Url, Response), DownloadError> {
         let mut url = parse(url)?;
-        let headers = header_map(headers)?;
         let origin = url.origin();
         for _ in 0..=MAX_REDIRECTS {
             let own = if url.origin() == origin { headers.clone() } else { HeaderMap::new() };
             let response = self.send(&url, own).await?;
-            if response.status().is_redirection() && response.headers().contains_key(LOCATION) {
-                url = target(&url, &response)?;
-                continue;
+            if !response.status().is_redirection() || !response.headers().contains_key(LOCATION) {
+                return Ok((url, response));
             }
-            if !response.status().is_success() {
-                return Err(failure(&url, response).await);
-            }
-            return body(&url, response, limit, receive).await;
+            url = target(&url, &response)?;
         }
         Err(DownloadError::Redirect { url: url.into(), problem: "too many redirects".to_owned() })
     }

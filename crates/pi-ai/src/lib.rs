@@ -93,7 +93,7 @@ pub use client::{
     ModelError, PendingAuthorization, ProviderConfig,
 };
 #[cfg(feature = "http")]
-pub use download::{DownloadError, Downloader};
+pub use download::{Document, DownloadError, Downloader};
 pub use failure::{FailureKind, ProviderFailure};
 pub use hooks::HookPanicked;
 #[cfg(feature = "http")]

@@ -30,6 +30,8 @@ use crate::aws::Signing;
 pub use call::{Call, EnvLookup, Headers, KeyScheme};
 pub use error_text::HttpFailure;
 pub(crate) use error_text::shorten;
+#[cfg(feature = "http")]
+pub(crate) use identity::default_user_agent;
 pub use sse_decoder::{EventDecoder, SseDecoder};
 pub use transform::transform_messages;
 

@@ -18,6 +18,8 @@ mod request;
 mod resolve;
 mod scope;
 mod select;
+mod update;
+mod updates;
 mod usable;
 mod violations;
 
@@ -37,4 +39,5 @@ pub(crate) use scope::{ScopedName, model_scope};
 pub use select::{
     ModelOrigin, ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model,
 };
+pub use update::{CatalogUpdate, ProviderUpdate, UpdateError, update_models};
 pub use usable::UnusableModel;

@@ -261,6 +261,7 @@ mod tests {
 
     #[test]
     fn headers_of_other_clients_are_rejected() {
+        assert_eq!(ALLOWED_HEADERS, pi_ai::catalog::ALLOWED_HEADERS);
         let json = r#"{"id":"a","name":"n","provider":"p","api":"w","input":["text"],"headers":{"User-Agent":"Other/1.0"}}"#;
         assert!(matches!(
             generate(json),

@@ -26,7 +26,8 @@ pub(crate) fn add_headers(call: &Call, headers: &mut Headers) {
     }
 }
 
-fn default_user_agent() -> String {
+/// Returns the user agent of requests without another one.
+pub(crate) fn default_user_agent() -> String {
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     format!("pi/{} ({os}; rust; {arch})", env!("CARGO_PKG_VERSION"))
 }

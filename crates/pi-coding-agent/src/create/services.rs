@@ -131,7 +131,7 @@ impl Services {
     }
 
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.problems.clone()
+        self.problems.iter().cloned().chain(self.registry.update_problem()).collect()
     }
 
     /// Returns what a session with these options leaves out, without building one.

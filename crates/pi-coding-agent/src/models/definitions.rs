@@ -1,4 +1,4 @@
-//! All known models: the catalog, changed by the user's file, and local servers.
+//! All known models: the catalog with its updates, changed by the user's file, and local servers.
 //!
 //! The catalog stays text until a record is needed. Names are enough to find a model, and only the
 //! selected record is decoded.
@@ -12,31 +12,46 @@ use super::file::{ModelRecord, ModelsFile, ProviderRecord};
 use super::local::LocalServer;
 use super::patch;
 use super::resolve::ModelName;
+use super::updates::ModelUpdates;
 
 /// All known models, with or without credentials.
 #[derive(Debug, Clone, Default)]
 pub struct Models {
     file: Arc<ModelsFile>,
     local: Arc<Vec<LocalServer>>,
+    updates: Arc<ModelUpdates>,
 }
 
 impl Models {
     /// Returns the models of the catalog, changed by the user's file.
     pub fn new(file: ModelsFile) -> Self {
-        Self { file: Arc::new(file), local: Arc::default() }
+        Self { file: Arc::new(file), ..Self::default() }
+    }
+
+    /// Sets the updates of the catalog.
+    #[must_use]
+    pub(super) fn with_updates(mut self, updates: ModelUpdates) -> Self {
+        self.updates = Arc::new(updates);
+        self
+    }
+
+    /// Returns the updates of the catalog.
+    pub(super) fn updates(&self) -> &ModelUpdates {
+        &self.updates
     }
 
     /// Replaces the local servers. A provider of the user's file with the same id takes precedence.
     #[must_use]
     pub(super) fn with_local(&self, mut servers: Vec<LocalServer>) -> Self {
         servers.retain(|server| self.record(server.provider).is_none());
-        Self { file: Arc::clone(&self.file), local: Arc::new(servers) }
+        Self { local: Arc::new(servers), ..self.clone() }
     }
 
     /// Replaces the user's file.
     #[must_use]
     pub(super) fn with_file(&self, file: ModelsFile) -> Self {
-        Self::new(file).with_local((*self.local).clone())
+        let changed = Self { file: Arc::new(file), ..self.clone() };
+        changed.with_local((*self.local).clone())
     }
 
     /// Returns the ids of all providers: built-in ones, those of the user's file in its order, and
@@ -65,19 +80,34 @@ impl Models {
     }
 
     /// Returns the names of a provider's models: those of the catalog, changed by the user's file,
-    /// then those that the file adds.
+    /// then those that updates and the file add.
     pub fn names_of<'a>(&'a self, provider: &'a str) -> Vec<ModelName<'a>> {
         let record = self.record(provider);
         let named = |id: &'a str, name: &'a str| {
             let changed = record.and_then(|record| record.model_overrides.get(id)?.name.as_deref());
             ModelName { provider, id, name: changed.unwrap_or(name) }
         };
+        let updated = self.updates.records(provider);
+        let mut is_listed = vec![false; updated.len()];
         let mut names: Vec<ModelName<'a>> = catalog::names(provider)
-            .map(|catalog::CatalogName { id, name, .. }| {
+            .map(|catalog::CatalogName { id, name, .. }| (id, name))
+            .map(|(id, name)| match updated.binary_search_by(|one| one.id.as_str().cmp(id)) {
+                Ok(at) => {
+                    is_listed[at] = true;
+                    (id, updated[at].name.as_str())
+                }
+                Err(_) => (id, name),
+            })
+            .map(|(id, name)| {
                 let own = record.and_then(|record| last(record, id));
                 named(id, own.map_or(name, display_name))
             })
             .collect();
+        let new = updated.iter().zip(&is_listed).filter(|(_, is_listed)| !**is_listed);
+        names.extend(new.map(|(one, _)| {
+            let own = record.and_then(|record| last(record, &one.id));
+            named(&one.id, own.map_or(one.name.as_str(), display_name))
+        }));
         let known = names.len();
         for model in record.into_iter().flat_map(|record| &record.models) {
             if names[..known].iter().any(|name| name.id == model.id) {
@@ -99,7 +129,7 @@ impl Models {
     /// Returns the model with exactly these ids.
     pub fn find(&self, provider: &str, id: &str) -> Option<Model> {
         self.patched(provider, id, || {
-            catalog::find(provider, id).or_else(|| {
+            self.updates.find(provider, id).or_else(|| catalog::find(provider, id)).or_else(|| {
                 let server = self.local.iter().find(|server| server.provider == provider)?;
                 server.models.iter().find(|model| model.id == id).cloned()
             })
@@ -111,7 +141,9 @@ impl Models {
         // The names begin with those of the catalog, so its lines are read only once.
         let mut built_in = catalog::models(provider);
         let record = |name: ModelName<'_>| match built_in.next() {
-            Some(model) => self.patched(provider, name.id, || Some(model)),
+            Some(model) => self.patched(provider, name.id, || {
+                self.updates.find(provider, name.id).or(Some(model))
+            }),
             None => self.find(provider, name.id),
         };
         self.names_of(provider).into_iter().filter_map(record).collect()

@@ -20,10 +20,11 @@ use super::definitions::Models;
 use super::file::{ModelsFile, ProviderRecord};
 use super::local::{self, Endpoint, ServerKind};
 use super::resolve::ModelName;
-use crate::Environment;
+use super::updates::ModelUpdates;
 use crate::config::{AuthStore, StoredCredential, ValueResolver};
 use crate::extension::Registry;
 use crate::secrets::{configured_secrets, header_secrets};
+use crate::{Diagnostic, Environment};
 
 /// Looks up the stored credential of a provider. Called for each request, since another program may
 /// change it.
@@ -77,7 +78,9 @@ impl ModelRegistry {
         file: ModelsFile,
         stored: impl Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync + 'static,
     ) -> Self {
-        let state = State { models: Models::new(file.clone()), file, ..State::default() };
+        let updates = ModelUpdates::new(&environment.agent_directory);
+        let models = Models::new(file.clone()).with_updates(updates);
+        let state = State { models, file, ..State::default() };
         let shared = Arc::new(Shared {
             resolver: ValueResolver::new(environment.clone()),
             environment,
@@ -206,9 +209,16 @@ impl ModelRegistry {
         });
     }
 
-    /// Replaces the user's file.
+    /// Returns the problem of the stored catalog updates, if they were needed and cannot be used.
+    pub fn update_problem(&self) -> Option<Diagnostic> {
+        self.models().updates().problem()
+    }
+
+    /// Replaces the user's file, and reads the catalog updates again when they are needed.
     pub fn reload(&self, file: ModelsFile) {
+        let updates = ModelUpdates::new(&self.shared.environment.agent_directory);
         self.shared.write(|state| {
+            state.models = state.models.clone().with_updates(updates);
             state.file = file;
             state.update_models();
         });
