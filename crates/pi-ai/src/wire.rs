@@ -7,6 +7,7 @@
 //! This module must not open a connection (see `http`) or look up a key (see `client`).
 
 pub mod anthropic;
+pub mod azure;
 mod call;
 pub mod completions;
 mod copilot;
@@ -76,6 +77,7 @@ pub static FORMATS: &[&dyn WireFormat] = &[
     &anthropic::AnthropicMessages,
     &completions::OpenAiCompletions,
     &responses::OpenAiResponses,
+    &azure::AzureOpenAiResponses,
     &google::GoogleGenerativeAi,
 ];
 

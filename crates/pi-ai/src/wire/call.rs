@@ -49,6 +49,9 @@ pub enum KeyScheme {
     Bearer,
 }
 
+/// Length of the longest cache key.
+pub(super) const MAX_CACHE_KEY: usize = 64;
+
 /// Looks up an environment variable.
 pub type EnvLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -123,7 +126,7 @@ impl Call {
 
     /// Returns the session id as a cache key of at most 64 characters.
     pub fn cache_key(&self) -> Option<String> {
-        self.session_id().map(|id| id.chars().take(64).collect())
+        self.session_id().map(|id| id.chars().take(MAX_CACHE_KEY).collect())
     }
 
     /// Returns the headers to send. Those of the identity are overridden by those of the format,

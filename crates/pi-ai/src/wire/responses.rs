@@ -1,5 +1,5 @@
 //! `openai-responses`: OpenAI's Responses API and compatible endpoints (xAI, Meta, GitHub Copilot,
-//! OpenCode, OpenRouter, llama-server).
+//! OpenCode, OpenRouter, llama-server). `azure-openai-responses` has the same bodies and streams.
 //!
 //! The conversation becomes a flat list of input items; nothing is stored on the server
 //! (`store: false`), so reasoning travels back and forth encrypted, inside thinking signatures.
@@ -25,6 +25,9 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
+use crate::wire::call::MAX_CACHE_KEY;
 use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
 
 /// The wire format `openai-responses`.
@@ -41,7 +44,7 @@ impl WireFormat for OpenAiResponses {
     }
 
     fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, decode::ResponsesDecoder::new(call)))
+        decoder(call)
     }
 
     fn thinking_level(&self, call: &Call) -> Option<String> {
@@ -51,4 +54,21 @@ impl WireFormat for OpenAiResponses {
     fn error_text(&self, call: &Call, failure: &HttpFailure) -> String {
         error::text(call, failure)
     }
+}
+
+/// Creates a decoder for the stream of this API, which other formats share.
+pub(super) fn decoder(call: &Call) -> Box<dyn Decoder> {
+    Box::new(SseDecoder::new(call, decode::ResponsesDecoder::new(call)))
+}
+
+/// Encodes the body of a request to Azure, for the model that is deployed as `deployment`.
+pub(super) fn azure_body(call: &Call, deployment: &str) -> Result<Value, EncodeError> {
+    let mut body = encode::body(call, &compat::Compat::of_azure(call), deployment)?;
+    // The key only routes requests to the same machine: it is sent even if caching is off, as by the
+    // TypeScript pi.
+    if let Some(session) = &call.options.session_id {
+        let key: String = session.chars().take(MAX_CACHE_KEY).collect();
+        body.insert("prompt_cache_key".to_owned(), key.into());
+    }
+    Ok(body.into())
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pi_ai::wire::{self, Call};
 use pi_ai::{
     Attribution, CacheRetention, Context, Model, Request, StreamOptions, ThinkingBudgets,
-    ThinkingLevel, ToolChoice,
+    ThinkingLevel, ToolChoice, Variables,
 };
 use pi_protocol::json;
 use serde::Deserialize;
@@ -80,10 +80,12 @@ impl Options {
         options.thinking_budgets = self.thinking_budgets;
         options.headers = self.headers;
         options.sampling_params = self.sampling_params;
-        options.env = self.env;
+        options.env = self.env.clone();
         let key = self.api_key.unwrap_or(Some("sk-dummy".to_owned()));
         let request = Request::new(Arc::new(model), context, options);
-        Call::new(request, key.map(Into::into), &|_| None)
+        let mut call = Call::new(request, key.map(Into::into), &|_| None);
+        call.variables = Variables::default().overridden_by(self.env);
+        call
     }
 }
 
@@ -200,6 +202,11 @@ fn openai_responses_requests_match() {
 #[test]
 fn google_generative_ai_requests_match() {
     check("google-generative-ai");
+}
+
+#[test]
+fn azure_openai_responses_requests_match() {
+    check("azure-openai-responses");
 }
 
 #[test]

@@ -290,6 +290,7 @@ trace_tests! {
     anthropic: "anthropic-messages" in "anthropic-messages";
     completions: "openai-completions" in "openai-chat";
     responses: "openai-responses" in "openai-responses";
+    azure: "azure-openai-responses" in "azure-openai-responses";
     codex: "openai-responses" in "openai-codex-responses";
     google: "google-generative-ai" in "google-generative-ai";
 }

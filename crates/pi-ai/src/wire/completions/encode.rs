@@ -7,11 +7,14 @@ use super::compat::Compat;
 use super::tools::{self, GrammarTools};
 use super::{cache, messages, thinking};
 use crate::wire::{
-    Call, EncodeError, Headers, HttpRequest, copilot, ids, sampling, transform_messages,
+    Call, EncodeError, Headers, HttpRequest, azure, copilot, ids, sampling, transform_messages,
 };
 
 /// Headers of the user that replace a key.
 const OWN_AUTH: &[&str] = &["authorization", "cf-aig-authorization"];
+
+/// Path of the operation, after the base URL.
+const OPERATION: &str = "/chat/completions";
 
 /// Length of the longest call id that `openai` accepts.
 const MAX_ID: usize = 40;
@@ -28,16 +31,24 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     }
     copilot::add_headers(call, &mut headers);
     cache::add_headers(call, &compat, &mut headers);
+    if call.model.provider == "azure" {
+        let url = azure::Endpoint::of(call)?.url(OPERATION, None);
+        return Ok(HttpRequest::new(url, headers, body(call, &compat, &azure::deployment(call))?));
+    }
+    Ok(HttpRequest::new(url(call)?, headers, body(call, &compat, &call.model.id)?))
+}
+
+fn url(call: &Call) -> Result<String, EncodeError> {
     let base = call.model.base_url.trim_end_matches('/');
     if base.is_empty() {
         let id = &call.model.id;
         return Err(EncodeError::BadModel(format!("Model \"{id}\" has no base URL")));
     }
-    let url = format!("{base}/chat/completions");
-    Ok(HttpRequest::new(url, headers, body(call, &compat)?))
+    Ok(format!("{base}{OPERATION}"))
 }
 
-fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
+/// Encodes the body, for a model that the endpoint knows as `name`.
+fn body(call: &Call, compat: &Compat, name: &str) -> Result<Value, EncodeError> {
     let model = &call.model;
     let conversation = if compat.system_anywhere {
         call.messages.clone()
@@ -61,7 +72,7 @@ fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
     let mut set = |name: &str, value: Value| {
         body.insert(name.to_owned(), value);
     };
-    set("model", model.id.as_str().into());
+    set("model", name.into());
     set("messages", messages.into());
     set("stream", true.into());
     if compat.usage_in_streaming {

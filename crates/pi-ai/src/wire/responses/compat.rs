@@ -67,6 +67,21 @@ impl Compat {
         }
     }
 
+    /// Returns the capabilities of a model at Azure, which has neither session headers nor the newer
+    /// parameters of OpenAI's own endpoint.
+    pub(super) fn of_azure(call: &Call) -> Self {
+        let strict = call.model.compat.get("supportsStrictMode").and_then(Value::as_bool);
+        Self {
+            strict_tools: strict.unwrap_or(true),
+            mid_effort: false,
+            explicit_cache: false,
+            long_cache: false,
+            max_output_tokens: true,
+            session_headers: &[],
+            ..Self::of(call)
+        }
+    }
+
     /// Returns the role of instructions.
     pub(super) fn system_role(&self) -> &'static str {
         if self.developer_role { "developer" } else { "system" }

@@ -19,7 +19,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let key = call.require_key(&["authorization", "cf-aig-authorization"])?;
     let compat = Compat::of(call);
     let url = format!("{}/responses", call.model.base_url.trim_end_matches('/'));
-    Ok(HttpRequest::new(url, headers(call, &compat, key), body(call, &compat)?))
+    Ok(HttpRequest::new(url, headers(call, &compat, key), body(call, &compat, &call.model.id)?))
 }
 
 fn headers(call: &Call, compat: &Compat, key: Option<&str>) -> Headers {
@@ -37,12 +37,17 @@ fn headers(call: &Call, compat: &Compat, key: Option<&str>) -> Headers {
     headers
 }
 
-fn body(call: &Call, compat: &Compat) -> Result<Map<String, Value>, EncodeError> {
+/// Encodes the body, for a model that the endpoint knows as `model`.
+pub(super) fn body(
+    call: &Call,
+    compat: &Compat,
+    model: &str,
+) -> Result<Map<String, Value>, EncodeError> {
     let effort = Effort::with(call, compat);
     let input = input::build(call, compat, effort.in_conversation.as_deref())?;
     let mut body = Map::new();
     let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
-    set("model", json!(call.model.id));
+    set("model", json!(model));
     set("input", Value::Array(input.items));
     set("stream", json!(true));
     set("store", json!(false));

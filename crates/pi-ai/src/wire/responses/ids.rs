@@ -12,7 +12,7 @@ use crate::wire::ids::{sanitize, short_hash, shorten};
 const MAX_ID: usize = 64;
 
 /// Providers whose endpoints support item ids.
-const KEEPS_PAIRS: &[&str] = &["openai", "openai-codex", "opencode"];
+const KEEPS_PAIRS: &[&str] = &["azure", "openai", "openai-codex", "opencode"];
 
 /// Joins the two ids of a tool call into the stored form.
 pub(super) fn join_call_id(call_id: &str, item_id: &str) -> String {
