@@ -72,6 +72,8 @@ pub struct AgentOptions {
     pub api_key: Option<SecretString>,
     /// Thinking level of the model.
     pub thinking_level: Option<ThinkingLevel>,
+    /// Models that continue a run if the model is overloaded, out of quota or down, in order.
+    pub fallbacks: Vec<String>,
     /// Patterns of the models to cycle through.
     pub models: Option<Vec<String>>,
     /// Selection of tools.
@@ -135,6 +137,7 @@ impl AgentOptions {
             provider: None,
             api_key: None,
             thinking_level: None,
+            fallbacks: Vec::new(),
             models: None,
             tools: ToolSelection::default(),
             custom_tools: Vec::new(),

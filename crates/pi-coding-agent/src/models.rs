@@ -7,6 +7,7 @@
 
 mod credentials;
 mod definitions;
+mod fallback;
 mod file;
 mod initial;
 mod jsonc;
@@ -28,6 +29,8 @@ mod tests;
 
 pub use credentials::{CredentialError, CredentialSource};
 pub use definitions::Models;
+pub(crate) use fallback::Chain;
+pub use fallback::Fallbacks;
 pub use file::ModelsFile;
 pub(crate) use file::ProviderRecord;
 pub(crate) use initial::{initial_model, restore_failure, thinking_level};

@@ -16,6 +16,7 @@ mod compact;
 mod context;
 mod event;
 mod extension_access;
+mod fallback;
 mod loop_events;
 mod parts;
 mod pending;
@@ -44,7 +45,8 @@ use pi_tools::Workspace;
 
 pub use compact::{CompactError, CompactionReason, CompactionResult};
 pub use event::{
-    MessageDelta, ModelSource, SessionEvent, ShutdownReason, StartReason, SummarySource,
+    FallbackReason, MessageDelta, ModelKey, ModelSource, SessionEvent, ShutdownReason, StartReason,
+    SummarySource,
 };
 pub use extension_access::NestedCall;
 pub use parts::{

@@ -28,6 +28,8 @@ pub(crate) struct Arguments {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) models: Option<Vec<String>>,
+    /// Models that continue if the model cannot answer.
+    pub(crate) fallbacks: Vec<String>,
     pub(crate) thinking: Option<ThinkingLevel>,
     pub(crate) api_key: Option<SecretString>,
 

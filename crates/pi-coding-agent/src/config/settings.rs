@@ -62,6 +62,10 @@ pub struct Settings {
     /// Thinking levels of single models, by `provider/id`.
     #[schemars(with = "Option<BTreeMap<String, choices::ThinkingLevelName>>")]
     pub model_thinking_levels: Option<BTreeMap<String, ThinkingLevel>>,
+    /// Models that continue a run if a model is overloaded, out of quota or down, in order; by
+    /// `provider/id`, id, or the beginning of `provider/id` with `*`. Each may name a thinking level
+    /// after a colon.
+    pub model_fallbacks: Option<BTreeMap<String, Vec<String>>>,
     /// Token budgets of thinking levels.
     pub(crate) thinking_budgets: Option<ThinkingBudgets>,
     /// Patterns of the models to cycle through.

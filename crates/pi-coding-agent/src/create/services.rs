@@ -161,7 +161,7 @@ impl Services {
 
     /// Returns the settings of the user that concern a session.
     pub(crate) fn session_settings(&self) -> SessionSettings {
-        session_settings(self.settings().settings())
+        session_settings(self.settings().settings(), &self.options.fallbacks)
     }
 
     /// Builds the first session of a runtime, with extensions that are loaded already.
@@ -256,7 +256,7 @@ impl Services {
         parts.restore_tools = options.tools.restores();
         parts.tool_changes = options.tools.changes().to_vec();
         parts.resources = self.loaded_resources(workspace.cwd(), Some(&guard));
-        parts.settings = session_settings(&settings);
+        parts.settings = session_settings(&settings, &options.fallbacks);
         parts.save_setting = Some(self.save_setting());
         parts.extensions = extensions;
         parts.ui = Arc::clone(&options.ui);

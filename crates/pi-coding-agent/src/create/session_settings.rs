@@ -4,10 +4,12 @@ use pi_protocol::{CacheRetention, StreamOptions};
 
 use crate::Environment;
 use crate::config::Settings;
+use crate::models::Fallbacks;
 use crate::session::{CompactionOverride, SessionSettings};
 
-/// Returns the settings that concern a session.
-pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
+/// Returns the settings that concern a session. `given_fallbacks` are the successors that the
+/// program names.
+pub(super) fn session_settings(settings: &Settings, given_fallbacks: &[String]) -> SessionSettings {
     let overrides = settings.compaction.as_ref().and_then(|c| c.model_overrides.clone());
     SessionSettings {
         retry: settings.retry(),
@@ -36,6 +38,10 @@ pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
             .unwrap_or_default()
             .into_iter()
             .collect(),
+        fallbacks: Fallbacks {
+            given: given_fallbacks.to_vec(),
+            by_model: settings.model_fallbacks.clone().unwrap_or_default(),
+        },
     }
 }
 

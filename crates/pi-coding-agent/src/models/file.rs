@@ -144,6 +144,8 @@ pub(crate) struct ModelOverride {
     pub(crate) headers: BTreeMap<String, String>,
     /// Deviations of the endpoint from its wire format.
     pub(crate) compat: Map<String, Value>,
+    /// Models that continue a run if this one is overloaded, out of quota or down, in order.
+    pub(crate) fallbacks: Vec<String>,
 }
 
 /// Prices in US dollars per million tokens. A new model needs the first four; in an override, a

@@ -163,6 +163,16 @@ impl ModelRegistry {
         self.shared.source(provider).public()
     }
 
+    /// Returns the successors of a model that `models.json` names.
+    pub(crate) fn fallbacks(&self, model: &Model) -> Vec<String> {
+        let models = self.models();
+        let Some(record) = models.record(&model.provider) else { return Vec::new() };
+        let changed = record.model_overrides.get(&model.id).map(|changed| &changed.fallbacks);
+        let own = record.models.iter().rev().find(|own| own.id == model.id);
+        let own = own.map(|own| &own.facts.fallbacks);
+        changed.filter(|list| !list.is_empty()).or(own).cloned().unwrap_or_default()
+    }
+
     /// Resolves the key for requests to a provider.
     pub async fn api_key(&self, provider: &str) -> Result<SecretString, CredentialError> {
         self.shared.secret(provider).await.map(|secret| secret.key)

@@ -7,6 +7,7 @@
 //! the same at any length of the transcript.
 
 mod delta;
+mod reasons;
 mod serialize;
 
 use std::path::PathBuf;
@@ -20,6 +21,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use delta::MessageDelta;
+pub use reasons::{
+    FallbackReason, ModelKey, ModelSource, ShutdownReason, StartReason, SummarySource,
+};
 
 use super::{CompactionReason, CompactionResult};
 use crate::guard::GuardStatus;
@@ -189,6 +193,16 @@ pub enum SessionEvent {
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<String>,
     },
+    /// The model cannot answer now, and the run continues with its successor.
+    ModelFallback {
+        from: ModelKey,
+        to: ModelKey,
+        reason: FallbackReason,
+        /// The error of the model that failed.
+        error_message: String,
+        /// The change and its price, for people.
+        message: String,
+    },
     /// A failed request for a summary is made again after a pause.
     SummarizationRetryScheduled {
         attempt: u32,
@@ -236,54 +250,6 @@ pub enum SessionEvent {
         event: String,
         error: String,
     },
-}
-
-/// Reason why a session starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-#[allow(missing_docs)] // The names say it.
-pub enum StartReason {
-    Startup,
-    Reload,
-    New,
-    Resume,
-    Fork,
-}
-
-/// Reason why a session ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-#[allow(missing_docs)] // The names say it.
-pub enum ShutdownReason {
-    Quit,
-    Reload,
-    New,
-    Resume,
-    Fork,
-}
-
-/// The way in which a model was selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum ModelSource {
-    /// Selected by name.
-    Set,
-    /// Selected as the next one in the list.
-    Cycle,
-}
-
-/// The kind of summary that is retried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub enum SummarySource {
-    /// The summary of a compaction.
-    Compaction,
-    /// The summary of a branch that is left.
-    BranchSummary,
 }
 
 impl SessionEvent {
@@ -422,6 +388,7 @@ impl SessionEvent {
             | Self::CompactionStart { .. }
             | Self::AutoRetryStart { .. }
             | Self::AutoRetryEnd { .. }
+            | Self::ModelFallback { .. }
             | Self::SummarizationRetryScheduled { .. }
             | Self::SummarizationRetryAttemptStart { .. }
             | Self::SummarizationRetryFinished

@@ -8,6 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pi_protocol::CancelToken;
 use tokio::sync::watch;
 
+use crate::models::Chain;
+
 /// The phase with its transitions.
 #[derive(Debug)]
 pub(super) struct Activity {
@@ -33,6 +35,8 @@ pub(super) struct RunState {
     pub(super) turn_index: u32,
     pub(super) retry_attempt: u32,
     pub(super) retry_pause: Option<CancelToken>,
+    /// Models that failed in this run, and their successors.
+    pub(super) chain: Chain,
     pub(super) compaction: Option<CancelToken>,
     /// The whole system prompt, as an extension wants it for this run.
     pub(super) forced_prompt: Option<String>,

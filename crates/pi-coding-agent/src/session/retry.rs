@@ -13,8 +13,11 @@ use super::event::last_answer;
 use super::{AgentSession, SessionEvent};
 
 impl AgentSession {
-    /// Returns true if the last answer failed with a transient error and attempts are left.
+    /// Returns true if the last answer failed, and attempts or successors of the model are left.
     pub(super) fn will_retry(&self) -> bool {
+        if self.may_fall_back() {
+            return true;
+        }
         let messages = self.messages();
         let retry = self.settings().retry;
         let attempt = self.0.activity.run(|run| run.retry_attempt);
@@ -86,7 +89,7 @@ impl AgentSession {
     }
 
     /// Omits the last answer and the results of its calls from the context.
-    async fn omit_last_turn(&self) -> Result<(), SessionError> {
+    pub(super) async fn omit_last_turn(&self) -> Result<(), SessionError> {
         let entries = std::mem::take(&mut self.sync().last_turn_entries);
         self.omit(&entries).await
     }

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use pi_ai::retry::{RetryEvent, RetryPolicy, retry_turn};
 use pi_protocol::{
-    AssistantMessage, AssistantStream, CancelToken, MessageBuilder, Provider, Request, Source,
-    StopReason, complete,
+    AssistantMessage, AssistantStream, CancelToken, MessageBuilder, Model, Provider, Request,
+    Source, StopReason, complete,
 };
 use tokio::sync::mpsc;
 
-use super::{AgentSession, CompactionReason, SessionEvent, SummarySource};
+use super::{AgentSession, CompactionReason, SessionEvent, SummarySource, fallback};
+use crate::models::Chain;
 
 /// Calls the session's provider and emits an event for each retry.
 pub(super) struct RetryingProvider {
@@ -45,6 +46,42 @@ async fn answer(
     request: Request,
     cancel: CancelToken,
 ) -> Arc<AssistantMessage> {
+    let mut chain = Chain::default();
+    let mut request = request;
+    loop {
+        let answer = retried(&session, reason, &request, &cancel).await;
+        if cancel.is_cancelled() || fallback::reason(&answer, &request.model).is_none() {
+            return answer;
+        }
+        chain.failed(&request.model, session.successors(&request.model));
+        let Some(next) = successor(&session, &mut chain).await else { return answer };
+        session.warn(format!(
+            "The summary is written by {}/{}: {}/{} is not available",
+            next.provider, next.id, request.model.provider, request.model.id
+        ));
+        request.model = next;
+    }
+}
+
+/// Returns the next model that may write the summary.
+async fn successor(session: &AgentSession, chain: &mut Chain) -> Option<Arc<Model>> {
+    while let Some(text) = chain.next() {
+        if let Some(found) = session.successor(&text).await
+            && chain.is_new(&found.model)
+        {
+            return Some(found.model);
+        }
+    }
+    None
+}
+
+/// Answers a request, with the retries of the settings.
+async fn retried(
+    session: &AgentSession,
+    reason: Option<CompactionReason>,
+    request: &Request,
+    cancel: &CancelToken,
+) -> Arc<AssistantMessage> {
     let settings = session.settings().retry;
     let mut policy = RetryPolicy::default();
     policy.max_retries = if settings.enabled { settings.max_retries } else { 0 };
@@ -54,7 +91,7 @@ async fn answer(
     let provider = &*session.0.provider;
     let produce = || complete(provider, request.clone(), cancel.clone());
     // Unbounded, since a retry policy bounds the number of reports.
-    let attempts = retry_turn(produce, &policy, &cancel, move |event| drop(report.send(event)));
+    let attempts = retry_turn(produce, &policy, cancel, move |event| drop(report.send(event)));
     let emitting = async {
         while let Some(event) = reports.recv().await {
             session.emit(session_event(event, reason)).await;

@@ -107,7 +107,7 @@ impl AgentSession {
         if self.flush_bash().is_err() || self.0.activity.is_abort_requested() {
             return Next::Settle;
         }
-        if self.retry_after_failure().await {
+        if self.retry_after_failure().await || self.fall_back_after_failure().await {
             return Next::Continue;
         }
         let retry = self.compact_if_needed(CheckTime::AfterRun).await;

@@ -214,7 +214,7 @@ impl AgentSession {
         Ok(found)
     }
 
-    async fn switch_model(
+    pub(super) async fn switch_model(
         &self,
         model: Arc<Model>,
         level: Option<ThinkingLevel>,

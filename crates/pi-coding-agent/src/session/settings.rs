@@ -6,6 +6,7 @@ use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 
 use super::{AgentSession, lock};
 use crate::config::settings::CacheWarmingMode;
+use crate::models::Fallbacks;
 
 /// Retries of failed requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub struct SessionSettings {
     pub default_thinking_level: Option<ThinkingLevel>,
     /// Thinking levels of single models, by `provider/id`.
     pub model_thinking_levels: Vec<(String, ThinkingLevel)>,
+    /// Successors of models that cannot answer.
+    pub fallbacks: Fallbacks,
 }
 
 /// Compaction settings of one model; `None` keeps the general setting.

@@ -108,6 +108,13 @@ const OPTIONS: &[Setting] = &[
         Value(|a, models| a.models = Some(list(&models))),
     ),
     option(
+        Flag::new("fallback", Model, "Model that continues if the model is overloaded, out of quota or down")
+            .takes("MODEL")
+            .completes(Completes::Models)
+            .details("Repeat it for several successors, which are tried in order. A thinking level may follow a colon."),
+        Value(|a, model| a.fallbacks.push(model)),
+    ),
+    option(
         Flag::new("thinking", Model, "Thinking level: off, minimal, low, medium, high, xhigh or max")
             .takes("LEVEL")
             .choices(LEVELS)

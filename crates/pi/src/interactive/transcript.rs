@@ -194,6 +194,10 @@ impl Transcript {
                 self.retried.clear();
                 self.status(stopped_retries(*attempt, final_error.as_deref()));
             }
+            SessionEvent::ModelFallback { message, .. } => {
+                self.retried.append(&mut self.last_answer);
+                self.notice(NotifyKind::Warning, message.clone(), None);
+            }
             SessionEvent::CompactionEnd { result: None, aborted, error_message, .. } => {
                 if *aborted {
                     self.status("Compaction cancelled".to_owned());

@@ -111,6 +111,7 @@ impl Progress {
                 let retry = format!("retry {attempt} of {max_attempts} in {pause} s");
                 Some(plain::line(&format!("{error_message}; {retry}"), 2 * WIDTH))
             }
+            SessionEvent::ModelFallback { message, .. } => Some(message.clone()),
             SessionEvent::CompactionStart { .. } if self.detail >= Detail::Delays => {
                 Some("compacting the context".to_owned())
             }

@@ -160,6 +160,7 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
     options.provider.clone_from(&arguments.provider);
     options.api_key.clone_from(&arguments.api_key);
     options.thinking_level = arguments.thinking;
+    options.fallbacks.clone_from(&arguments.fallbacks);
     options.models.clone_from(&arguments.models);
     options.tools.clone_from(&arguments.tools);
     options.resources = ResourceFlags {

@@ -16,6 +16,7 @@ mod doctor;
 mod example_extensions;
 mod examples;
 mod extension_files;
+mod fallback;
 mod getting_started;
 mod guard;
 mod guard_guide;

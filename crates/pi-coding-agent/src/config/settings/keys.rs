@@ -42,6 +42,7 @@ pub const KEYS: &[SettingKey] = &[
     key("defaultModel"),
     key("defaultThinkingLevel"),
     key("modelThinkingLevels"),
+    key("modelFallbacks"),
     key("thinkingBudgets"),
     key("enabledModels"),
     key("hideThinkingBlock"),
