@@ -75,45 +75,8 @@ const RETRYABLE: &[&str] = &[
     "subscription_sharing_user_unavailable",
 ];
 
-/// Further errors of account limits. They are not retried either way, so [`FINAL`] has no need of
-/// them.
-const EXHAUSTED: &[&str] = &[
-    "(^|[^a-z0-9])402($|[^a-z0-9])",
-    "payment required",
-    "credit balance",
-    "insufficient (credits|balance|funds)",
-    "usage.?limit",
-    "limit_exceeded",
-    "exceeded your current quota",
-    "resource.?exhausted",
-];
-
 static FINAL_SET: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(FINAL));
 static RETRYABLE_SET: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(RETRYABLE));
-static EXHAUSTED_SET: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(EXHAUSTED));
-
-/// The reason why a provider does not answer now, although the request is valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unavailability {
-    /// The provider is overloaded, limits the rate of requests, or cannot be reached.
-    Outage,
-    /// The quota, credit or budget of the account is used up.
-    Quota,
-}
-
-/// Returns the reason why another model may answer where this one failed; `None` if the answer did
-/// not fail, or failed for a reason that lies in the request or in its credentials.
-pub fn unavailability(message: &AssistantMessage) -> Option<Unavailability> {
-    let error = message.error_message.as_ref()?;
-    let any = |set: &[Regex]| set.iter().any(|pattern| pattern.is_match(error));
-    if message.stop_reason != StopReason::Error {
-        None
-    } else if any(&FINAL_SET) || any(&EXHAUSTED_SET) {
-        Some(Unavailability::Quota)
-    } else {
-        any(&RETRYABLE_SET).then_some(Unavailability::Outage)
-    }
-}
 
 /// Returns true if the answer failed with a transient error.
 pub fn is_retryable(message: &AssistantMessage) -> bool {

@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use pi_ai::is_context_overflow;
-use pi_ai::retry::{Unavailability, unavailability};
-use pi_protocol::{AssistantMessage, Model, ModelCost};
+use pi_ai::{FailureKind, ProviderFailure, is_context_overflow, is_retryable};
+use pi_protocol::{AssistantMessage, Model, ModelCost, StopReason};
 use pi_session::compaction::CheckTime;
 use serde_json::json;
 
@@ -107,13 +106,24 @@ impl AgentSession {
 /// Returns the reason why another model may answer; `None` if the answer has no such failure.
 pub(super) fn reason(answer: &AssistantMessage, model: &Model) -> Option<FallbackReason> {
     let window = Some(model.context_window).filter(|window| *window > 0);
-    if is_context_overflow(answer, window) {
+    if answer.stop_reason != StopReason::Error || is_context_overflow(answer, window) {
         return None;
     }
-    unavailability(answer).map(|why| match why {
-        Unavailability::Outage => FallbackReason::Outage,
-        Unavailability::Quota => FallbackReason::Quota,
-    })
+    let error = answer.error_message.as_deref().unwrap_or_default();
+    match ProviderFailure::of(error).kind {
+        FailureKind::NoCredit | FailureKind::Quota | FailureKind::PlanLimit => {
+            Some(FallbackReason::Quota)
+        }
+        FailureKind::RateLimit
+        | FailureKind::Overloaded
+        | FailureKind::ServerError
+        | FailureKind::UnknownHost
+        | FailureKind::ConnectionRefused
+        | FailureKind::Connection
+        | FailureKind::TimedOut
+        | FailureKind::EndedEarly => Some(FallbackReason::Outage),
+        _ => is_retryable(answer).then_some(FallbackReason::Outage),
+    }
 }
 
 /// Returns the message about a switch, with the prices if they differ.
@@ -140,8 +150,6 @@ fn prices(from: &ModelCost, to: &ModelCost) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use pi_protocol::StopReason;
-
     use super::*;
 
     #[test]
