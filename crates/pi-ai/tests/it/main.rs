@@ -8,6 +8,7 @@ mod abort;
 mod client;
 mod failures;
 mod functions;
+mod handover;
 #[cfg(feature = "http")]
 mod hooks;
 #[cfg(feature = "http")]
