@@ -301,8 +301,8 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.offline = true),
     ),
     option(
-        Flag::new("verbose", General, "Log requests and tool calls to stderr")
-            .details("Without it, print mode logs tool calls only if stderr is a terminal. In a terminal UI, it also shows the startup output regardless of the settings."),
+        Flag::new("verbose", General, "Log requests, failed responses and tool calls to stderr")
+            .details("Without it, print mode logs tool calls only if stderr is a terminal. The body of a failed response is logged as it came, except for secrets. The terminal UI shows it below the error, starts with expanded details, and shows the startup output regardless of the settings."),
         Switch(|a| a.verbose = true),
     ),
     option(Flag::new("help", General, "Show this help").short("h"), Switch(|a| a.help = true)),

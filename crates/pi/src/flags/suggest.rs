@@ -1,11 +1,14 @@
 //! "Did you mean": finds the known name that is closest to a mistyped one.
 
+/// The longest name that is compared, in characters.
+const LONGEST: usize = 64;
+
 /// Returns the closest name, if it is close enough: one letter in three may be wrong, missing or
 /// superfluous. Two swapped letters count as one mistake.
 pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = typed.to_lowercase().chars().collect();
     // Longer than any name, and the table below would be large.
-    if typed.len() > 64 {
+    if typed.len() > LONGEST {
         return None;
     }
     let candidates = known.map(|name| (distance(&typed, &name.chars().collect::<Vec<_>>()), name));
@@ -13,6 +16,24 @@ pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> 
     let rank = |(distance, name): &(usize, &str)| (*distance, name.len().abs_diff(typed.len()));
     let (distance, name) = candidates.min_by_key(rank)?;
     (distance <= typed.len().max(name.len()).div_ceil(3).min(3)).then_some(name)
+}
+
+/// Returns up to `count` names in the order of their similarity: at least half of the letters agree.
+pub(crate) fn closest<'a>(
+    typed: &str,
+    known: impl Iterator<Item = &'a str>,
+    count: usize,
+) -> Vec<&'a str> {
+    let letters: Vec<char> = typed.to_lowercase().chars().take(LONGEST).collect();
+    let mut ranked: Vec<(usize, &str)> = known
+        .map(|name| {
+            let known: Vec<char> = name.to_lowercase().chars().take(LONGEST).collect();
+            (distance(&letters, &known), name)
+        })
+        .filter(|(distance, name)| *distance * 2 <= letters.len().max(name.len()))
+        .collect();
+    ranked.sort_by_key(|(distance, name)| (*distance, name.len()));
+    ranked.into_iter().take(count).map(|(_, name)| name).collect()
 }
 
 /// Returns true if one letter is wrong, missing or superfluous, or two are swapped.

@@ -271,7 +271,7 @@ impl Transcript {
     /// Shows a remark, a warning or an error, and what the user can do about it.
     pub(super) fn notice(&mut self, kind: NotifyKind, text: String, hint: Option<String>) {
         self.is_empty = false;
-        self.page.draw(Notice { kind, text, hint });
+        self.page.draw(Notice { kind, text, hint, raw: None });
     }
 
     /// Shows a command of the user, which begins. The model does not see an `excluded` one.

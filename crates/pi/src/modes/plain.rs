@@ -91,7 +91,8 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, reason:
         Err(exit) => return exit,
     };
     let runtime = agent.runtime;
-    progress::show_lines(&runtime, Detail::Tools);
+    let detail = if arguments.verbose { Detail::Requests } else { Detail::Tools };
+    progress::show_lines(&runtime, detail);
     if let Some(streamed) = StreamedAnswer::new() {
         runtime.add_listener(Arc::new(streamed)).forever();
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use pi_agent::BoxFuture;
-use pi_ai::AssistantMessage;
+use pi_ai::{AssistantMessage, StopReason};
 use pi_coding_agent::extension::{Ui, UiUpdate};
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener, WeakAgentSession};
 use pi_coding_agent::{AgentRuntime, AgentSession};
@@ -13,6 +13,7 @@ use pi_coding_agent::{AgentRuntime, AgentSession};
 use super::waiting::WaitingLine;
 use crate::commands::plain;
 use crate::exit::note;
+use crate::provider_errors;
 
 /// Width of a progress line, in characters.
 const WIDTH: usize = 100;
@@ -144,6 +145,11 @@ impl Progress {
             SessionEvent::MessageEnd { message } if self.detail == Detail::Requests => {
                 let answer = message.as_assistant()?;
                 let asked = *self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+                if answer.stop_reason == StopReason::Error
+                    && let Some(raw) = provider_errors::raw(answer, &self.session.upgrade()?)
+                {
+                    return Some(raw);
+                }
                 Some(answered(
                     answer,
                     u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX),

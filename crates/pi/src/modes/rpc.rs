@@ -8,6 +8,7 @@ use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::rpc::{Ended, LineWriter, RpcUi, serve};
 use tokio::io::BufReader;
 
+use super::progress::{self, Detail};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
@@ -25,6 +26,9 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     // A client that is gone ends the server.
     let _ = created.notices.iter().try_for_each(|notice| output.add(notice));
     let runtime = created.runtime;
+    if arguments.verbose {
+        progress::show_lines(&runtime, Detail::Requests);
+    }
     let served = async {
         let input = BufReader::new(tokio::io::stdin());
         match serve(runtime.clone(), ui, output, input, tokio::io::stdout()).await {

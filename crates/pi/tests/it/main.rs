@@ -30,6 +30,7 @@ mod package_rights;
 mod packages;
 mod policy;
 mod progress;
+mod provider_errors;
 mod redaction;
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/registry.rs"]

@@ -317,8 +317,7 @@ fn a_refused_key_is_named_and_exits_with_5() {
         "models": [{"id": "m1"}]});
     write(&env, "models.json", &json!({"providers": {"mock": provider}}));
     let (code, stdout, stderr) = run(&env, &[], &["-p", "hi"]);
-    let expected = "pi: mock/m1: mock refused the key (401): 401: \
-                    {\"message\":\"Incorrect API key provided\"}\n\
+    let expected = "pi: mock/m1: mock rejected the key (401): Incorrect API key provided\n\
                     hint: check the apiKey of mock in models.json, and see `pi auth check \
                     --provider mock`\n";
     assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(5), "", expected));

@@ -7,7 +7,7 @@ use pi_tui::{Line, Token};
 use super::layout::{padded, text_lines};
 use super::options::{Look, Shared};
 use super::slot::Draw;
-use crate::provider_errors::{self, Reader};
+use crate::provider_errors::{self, FailedRequest, Reader};
 
 /// A dim line.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(super) struct Notice {
     pub(super) kind: NotifyKind,
     pub(super) text: String,
     pub(super) hint: Option<String>,
+    /// The response of a provider as it came, shown with the details.
+    pub(super) raw: Option<String>,
 }
 
 impl Draw for Notice {
@@ -38,6 +40,9 @@ impl Draw for Notice {
         let mut lines = text_lines(&format!("{label}{}", self.text.trim_end()), theme.fg(token));
         if let Some(hint) = &self.hint {
             lines.extend(text_lines(hint, theme.fg(Token::Dim)));
+        }
+        if let Some(raw) = self.raw.as_ref().filter(|_| look.is_expanded()) {
+            lines.extend(text_lines(raw, theme.fg(Token::Dim)));
         }
         below_gap(lines, look)
     }
@@ -75,17 +80,22 @@ fn explained(answer: &AssistantMessage, shared: &Shared) -> Notice {
         let found = session.find_model(&answer.provider, &answer.model);
         found.or_else(|| session.model())
     });
-    let (text, hint) = match (session, model) {
+    let (text, hint, raw) = match (session, model) {
         // Only requests have a duration; other failures of a run do not concern the provider.
         (Some(session), Some(model)) if answer.duration_ms.is_some() => {
-            let source = session.credential_source();
-            let explained = provider_errors::explain(answer, &model, source, Reader::Screen);
-            (explained.message, explained.hint)
+            let request = FailedRequest {
+                model: &model,
+                source: session.credential_source(),
+                registry: session.models().map(|registry| &**registry),
+                reader: Reader::Screen,
+            };
+            let explained = provider_errors::explain(answer, &request);
+            (explained.message, explained.hint, provider_errors::raw(answer, &session))
         }
-        _ if error.is_empty() => ("the request failed without a reason".to_owned(), None),
-        _ => (error, None),
+        _ if error.is_empty() => ("the request failed without a reason".to_owned(), None, None),
+        _ => (error, None, None),
     };
-    Notice { kind: NotifyKind::Error, text, hint }
+    Notice { kind: NotifyKind::Error, text, hint, raw }
 }
 
 impl Draw for Failure {

@@ -265,7 +265,7 @@ impl Draw for Stored {
             }
             Some(Err(error)) => {
                 let text = format!("an entry of the session cannot be read: {error}");
-                let notice = Notice { kind: NotifyKind::Error, text, hint: None };
+                let notice = Notice { kind: NotifyKind::Error, text, hint: None, raw: None };
                 drawing.lines = notice.draw(look, shared);
             }
         }
