@@ -36,7 +36,8 @@ pub(crate) const TOPICS: &[Topic] = &[
         ["interactive", "tui", "hotkeys", "keybindings"],
         "The interactive mode: keys, commands, terminals"
     ),
-    topic!("models", ["providers", "keys"], "Models, providers, keys and models.json"),
+    topic!("models", ["keys"], "Models, keys and models.json"),
+    topic!("providers", ["provider", "bedrock", "vertex", "azure"], "Every built-in provider"),
     topic!("local-models", ["local", "ollama", "llama.cpp"], "Models on this machine"),
     topic!("settings", [], "Every key of settings.json"),
     topic!("history", ["checkpoints"], "Sessions, compaction and undo"),

@@ -31,6 +31,7 @@ mod packages;
 mod policy;
 mod progress;
 mod provider_errors;
+mod provider_page;
 mod redaction;
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/registry.rs"]
