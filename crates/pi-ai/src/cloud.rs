@@ -13,7 +13,9 @@
 pub mod aws;
 mod cache;
 mod chain;
+mod exchange;
 mod surroundings;
+mod timestamp;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

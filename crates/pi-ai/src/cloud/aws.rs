@@ -1,12 +1,66 @@
 //! Amazon Web Services: the sources of keys, and the region.
 
+mod container;
 mod environment;
+mod imds;
+mod ini;
+mod keys;
+mod process;
+mod profile;
+mod region;
+mod sso;
+mod sts;
+mod web_identity;
+mod xml;
 
-use super::Source;
+pub use region::region;
+
+use super::{CloudCredential, Found, Sought, Source, Surroundings};
+use crate::aws::AwsKeys;
 
 /// The sources in order.
-pub(super) const SOURCES: &[&dyn Source] = &[&environment::Environment];
+pub(super) const SOURCES: &[&dyn Source] = &[
+    &environment::Environment,
+    &profile::Profile,
+    &web_identity::WebIdentity,
+    &container::Container,
+    &imds::Imds,
+];
 
 /// The variables on which the result depends.
-pub(super) const VARIABLES: &[&str] =
-    &["AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+pub(super) const VARIABLES: &[&str] = &[
+    "AWS_ACCESS_KEY_ID",
+    "AWS_CONFIG_FILE",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_DEFAULT_REGION",
+    "AWS_EC2_METADATA_DISABLED",
+    "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+    "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_SSO",
+    "AWS_ENDPOINT_URL_SSO_OIDC",
+    "AWS_ENDPOINT_URL_STS",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
+
+/// Returns found keys, with the region of the profile unless a variable names one.
+fn found(keys: AwsKeys, surroundings: &Surroundings) -> Sought {
+    let mut found = Found::new(CloudCredential::Aws(keys));
+    if region::from_variables(surroundings).is_none()
+        && let Some(region) = region::from_profile(surroundings)
+    {
+        found.env.insert("AWS_REGION".to_owned(), region);
+    }
+    Sought::Found(Box::new(found))
+}

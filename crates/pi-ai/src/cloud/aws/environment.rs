@@ -3,9 +3,7 @@
 use secrecy::SecretString;
 
 use crate::aws::AwsKeys;
-use crate::cloud::{
-    CloudCredential, Found, Presence, Seeking, Sought, Source, SourceError, Surroundings,
-};
+use crate::cloud::{Presence, Seeking, Source, SourceError, Surroundings};
 
 const ID: &str = "AWS_ACCESS_KEY_ID";
 const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
@@ -33,10 +31,7 @@ impl Source for Environment {
     }
 
     fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async {
-            let keys = keys(surroundings)?;
-            Ok(Sought::Found(Box::new(Found::new(CloudCredential::Aws(keys)))))
-        })
+        Box::pin(async move { Ok(super::found(keys(surroundings)?, surroundings)) })
     }
 }
 

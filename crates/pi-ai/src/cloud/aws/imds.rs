@@ -1,0 +1,121 @@
+//! The role of a virtual machine, from the instance metadata service, version 2 only.
+
+use super::keys::KeysDocument;
+use crate::aws::AwsKeys;
+use crate::cloud::exchange::{self, Ask, Reply};
+use crate::cloud::{Presence, Seeking, Sought, Source, SourceError, Surroundings};
+
+const DISABLED: &str = "AWS_EC2_METADATA_DISABLED";
+const ENDPOINT: &str = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
+const ROLES: &str = "/latest/meta-data/iam/security-credentials/";
+
+/// The source that exists on virtual machines of EC2.
+#[derive(Debug)]
+pub(super) struct Imds;
+
+impl Source for Imds {
+    fn name(&self) -> &'static str {
+        "AWS instance metadata"
+    }
+
+    fn presence(&self, surroundings: &Surroundings) -> Presence {
+        if surroundings.is_enabled(DISABLED) {
+            Presence::Absent(format!("{DISABLED} is set"))
+        } else if surroundings.variable(ENDPOINT).is_some() {
+            Presence::Configured(format!("{ENDPOINT} is set"))
+        } else {
+            Presence::Unknown("the metadata service of EC2, if this machine has one".to_owned())
+        }
+    }
+
+    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
+        Box::pin(async move {
+            let is_configured = surroundings.variable(ENDPOINT).is_some();
+            match keys(surroundings).await {
+                Ok(keys) => Ok(super::found(keys, surroundings)),
+                Err(Problem::NoService(error)) if !is_configured => {
+                    Ok(Sought::Absent(error.to_string()))
+                }
+                Err(Problem::NoService(error) | Problem::Failed(error)) => Err(error),
+            }
+        })
+    }
+}
+
+/// The reason why the service has no keys.
+pub(super) enum Problem {
+    /// The machine does not have the service, or has no role.
+    NoService(SourceError),
+    Failed(SourceError),
+}
+
+impl From<Problem> for SourceError {
+    fn from(problem: Problem) -> Self {
+        match problem {
+            Problem::NoService(error) | Problem::Failed(error) => error,
+        }
+    }
+}
+
+/// Returns the keys of the machine's role.
+pub(super) async fn keys(surroundings: &Surroundings) -> Result<AwsKeys, Problem> {
+    let base = base(surroundings).map_err(Problem::Failed)?;
+    let token = token(surroundings, &base).await?;
+    let get = async |path: String| -> Result<Reply, Problem> {
+        let ask = Ask::get(format!("{base}{path}")).header("x-aws-ec2-metadata-token", &token);
+        ask.secret(&token).nearby().send(surroundings).await.map_err(Problem::Failed)
+    };
+    let roles = get(ROLES.to_owned()).await?;
+    if roles.status == 404 {
+        return Err(Problem::NoService(SourceError::new("the virtual machine has no role")));
+    }
+    if !roles.is_success() {
+        return Err(Problem::Failed(roles.refusal()));
+    }
+    let role = roles.body.lines().next().unwrap_or_default().trim();
+    // The name becomes a part of the next URL.
+    let is_name = role.bytes().all(|one| one.is_ascii_alphanumeric() || b"+=,.@-_".contains(&one));
+    if role.is_empty() || !is_name {
+        return Err(Problem::Failed(roles.unexpected()));
+    }
+    let reply = get(format!("{ROLES}{role}")).await?;
+    let document: KeysDocument = reply.json().map_err(Problem::Failed)?;
+    if let Some(code) = document.code.as_deref().filter(|code| *code != "Success") {
+        return Err(Problem::Failed(reply.refused_because(Some(code))));
+    }
+    document.keys("the metadata service").map_err(Problem::Failed)
+}
+
+/// Starts a session with the service. Version 1, which has no sessions, is not used: any process
+/// that can be talked into a GET request could read its keys.
+async fn token(surroundings: &Surroundings, base: &str) -> Result<String, Problem> {
+    let ask = Ask::put(format!("{base}/latest/api/token"));
+    let ask = ask.header("x-aws-ec2-metadata-token-ttl-seconds", "21600").nearby();
+    let reply = ask.send(surroundings).await.map_err(Problem::NoService)?;
+    // Other clouds have a metadata server at the same address.
+    if matches!(reply.status, 404 | 405) {
+        return Err(Problem::NoService(reply.refusal()));
+    }
+    if !reply.is_success() {
+        return Err(Problem::Failed(reply.refusal()));
+    }
+    let token = reply.body.trim();
+    if token.is_empty() || token.chars().any(|one| one.is_control() || one.is_whitespace()) {
+        return Err(Problem::Failed(reply.unexpected()));
+    }
+    Ok(token.to_owned())
+}
+
+fn base(surroundings: &Surroundings) -> Result<String, SourceError> {
+    if let Some(url) = surroundings.variable(ENDPOINT) {
+        let valid = reqwest::Url::parse(&url).is_ok_and(|url| url.has_host());
+        return match valid {
+            true => Ok(url.trim_end_matches('/').to_owned()),
+            false => Err(SourceError::new(format!("{ENDPOINT} is not a valid URL"))),
+        };
+    }
+    let mode = surroundings.variable("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE");
+    let is_ipv6 = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("ipv6"));
+    let host = if is_ipv6 { "[fd00:ec2::254]" } else { exchange::LINK_LOCAL_METADATA };
+    Ok(format!("http://{host}"))
+}
