@@ -10,12 +10,16 @@
 //! Sources read variables and files through [`Surroundings`], start programs only through it, and
 //! must not print anything.
 
+mod anthropic;
 pub mod aws;
+mod azure;
 mod cache;
 mod chain;
 mod exchange;
+mod google;
 mod surroundings;
 mod timestamp;
+mod token;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

@@ -15,7 +15,7 @@ mod xml;
 
 pub use region::region;
 
-use super::{CloudCredential, Found, Sought, Source, Surroundings};
+use super::{CloudCredential, Found, Sought, Source, SourceError, Surroundings};
 use crate::aws::AwsKeys;
 
 /// The sources in order.
@@ -63,4 +63,21 @@ fn found(keys: AwsKeys, surroundings: &Surroundings) -> Sought {
         found.env.insert("AWS_REGION".to_owned(), region);
     }
     Sought::Found(Box::new(found))
+}
+
+/// Returns the keys and the region of the machine's own identity, for other clouds that accept it.
+pub(super) async fn identity(
+    surroundings: &Surroundings,
+) -> Result<(AwsKeys, String), SourceError> {
+    let in_environment = surroundings.variable("AWS_ACCESS_KEY_ID").is_some();
+    let keys = if in_environment {
+        environment::keys(surroundings)?
+    } else {
+        imds::keys(surroundings).await?
+    };
+    let region = match region::from_variables(surroundings) {
+        Some(region) => region,
+        None => imds::region(surroundings).await?,
+    };
+    Ok((keys, region))
 }

@@ -1,11 +1,16 @@
 //! A chain of sources: the first configured one decides.
 
-use super::{Found, Presence, Sought, Source, SourceError, Surroundings, aws};
+use super::{
+    Found, Presence, Sought, Source, SourceError, Surroundings, anthropic, aws, azure, google,
+};
 
 /// Returns the sources of a provider in order; empty if it has none beside its keys.
 pub fn sources(provider: &str) -> &'static [&'static dyn Source] {
     match provider {
         "amazon-bedrock" => aws::SOURCES,
+        "anthropic" => anthropic::SOURCES,
+        "azure" => azure::SOURCES,
+        "google-vertex" => google::SOURCES,
         _ => &[],
     }
 }
@@ -14,6 +19,9 @@ pub fn sources(provider: &str) -> &'static [&'static dyn Source] {
 pub(super) fn variables(provider: &str) -> &'static [&'static str] {
     match provider {
         "amazon-bedrock" => aws::VARIABLES,
+        "anthropic" => anthropic::VARIABLES,
+        "azure" => azure::VARIABLES,
+        "google-vertex" => google::VARIABLES,
         _ => &[],
     }
 }

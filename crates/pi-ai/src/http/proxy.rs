@@ -21,13 +21,14 @@ pub(super) enum Route {
 
 impl Route {
     /// Returns the route to `url`. A variable takes precedence over the configured proxy. Servers
-    /// on this machine, and those that `NO_PROXY` lists, are connected to directly.
+    /// on this machine and its metadata server, and those that `NO_PROXY` lists, are connected to
+    /// directly.
     pub(super) fn to(
         url: &str,
         configured: Option<&str>,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Self {
-        if is_loopback(host_of(url)) {
+        if is_local(host_of(url)) {
             return Self::Direct;
         }
         let names: &[&str] = if url.starts_with("http://") {
@@ -64,10 +65,24 @@ fn is_excluded(url: &str, env: &dyn Fn(&str) -> Option<String>) -> bool {
     url.parse().is_ok_and(|uri| matcher.intercept(&uri).is_none())
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Returns true for this machine and for link-local addresses. The metadata servers of clouds have
+/// such addresses: a proxy cannot reach them, or would get the credentials of its own machine.
+fn is_local(host: &str) -> bool {
     let name = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let name = name.map_or_else(|| host.split(':').next().unwrap_or(host), |(name, _)| name);
-    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    if matches!(name, "localhost" | "metadata.google.internal") {
+        return true;
+    }
+    match name.parse() {
+        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_link_local(),
+        // Those of AWS are in its own part of the private addresses.
+        Ok(IpAddr::V6(address)) => {
+            address.is_loopback()
+                || address.is_unicast_link_local()
+                || address.segments().starts_with(&[0xfd00, 0xec2])
+        }
+        Err(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -75,15 +90,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_hosts_are_recognized() {
-        for local in
-            ["localhost:8080", "localhost", "127.0.0.1:1", "127.1.2.3", "[::1]:80", "[::1]"]
-        {
-            assert!(is_loopback(local), "{local}");
+    fn local_hosts_are_recognized() {
+        for local in [
+            "localhost:8080",
+            "localhost",
+            "127.0.0.1:1",
+            "127.1.2.3",
+            "[::1]:80",
+            "[::1]",
+            "169.254.169.254",
+            "169.254.170.2:80",
+            "metadata.google.internal",
+            "[fd00:ec2::254]",
+            "[fe80::1]:80",
+        ] {
+            assert!(is_local(local), "{local}");
         }
-        for other in ["api.openai.com", "localhost.example.com:80", "10.0.0.1", "[fe80::1]:80", ""]
+        for other in ["api.openai.com", "localhost.example.com:80", "10.0.0.1", "[fd00::1]:80", ""]
         {
-            assert!(!is_loopback(other), "{other}");
+            assert!(!is_local(other), "{other}");
         }
     }
 

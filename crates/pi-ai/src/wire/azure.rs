@@ -43,7 +43,9 @@ impl WireFormat for AzureOpenAiResponses {
         if let Some(key) = call.require_key(&["authorization", "api-key"])? {
             match call.key_scheme {
                 KeyScheme::FormatDefault => headers.set("api-key", key),
-                KeyScheme::Bearer => headers.set("Authorization", format!("Bearer {key}")),
+                KeyScheme::Bearer | KeyScheme::Oauth => {
+                    headers.set("Authorization", format!("Bearer {key}"))
+                }
             }
         }
         let endpoint = Endpoint::of(call)?;

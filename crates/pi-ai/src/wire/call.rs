@@ -47,6 +47,8 @@ pub enum KeyScheme {
     FormatDefault,
     /// A bearer token in the `Authorization` header.
     Bearer,
+    /// A bearer token of a login or of a workload identity, which some formats declare.
+    Oauth,
 }
 
 /// Length of the longest cache key.

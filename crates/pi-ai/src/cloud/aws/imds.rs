@@ -59,13 +59,8 @@ impl From<Problem> for SourceError {
 
 /// Returns the keys of the machine's role.
 pub(super) async fn keys(surroundings: &Surroundings) -> Result<AwsKeys, Problem> {
-    let base = base(surroundings).map_err(Problem::Failed)?;
-    let token = token(surroundings, &base).await?;
-    let get = async |path: String| -> Result<Reply, Problem> {
-        let ask = Ask::get(format!("{base}{path}")).header("x-aws-ec2-metadata-token", &token);
-        ask.secret(&token).nearby().send(surroundings).await.map_err(Problem::Failed)
-    };
-    let roles = get(ROLES.to_owned()).await?;
+    let service = Service::open(surroundings).await?;
+    let roles = service.get(ROLES).await.map_err(Problem::Failed)?;
     if roles.status == 404 {
         return Err(Problem::NoService(SourceError::new("the virtual machine has no role")));
     }
@@ -78,7 +73,7 @@ pub(super) async fn keys(surroundings: &Surroundings) -> Result<AwsKeys, Problem
     if role.is_empty() || !is_name {
         return Err(Problem::Failed(roles.unexpected()));
     }
-    let reply = get(format!("{ROLES}{role}")).await?;
+    let reply = service.get(&format!("{ROLES}{role}")).await.map_err(Problem::Failed)?;
     let document: KeysDocument = reply.json().map_err(Problem::Failed)?;
     if let Some(code) = document.code.as_deref().filter(|code| *code != "Success") {
         return Err(Problem::Failed(reply.refused_because(Some(code))));
@@ -86,24 +81,52 @@ pub(super) async fn keys(surroundings: &Surroundings) -> Result<AwsKeys, Problem
     document.keys("the metadata service").map_err(Problem::Failed)
 }
 
-/// Starts a session with the service. Version 1, which has no sessions, is not used: any process
-/// that can be talked into a GET request could read its keys.
-async fn token(surroundings: &Surroundings, base: &str) -> Result<String, Problem> {
-    let ask = Ask::put(format!("{base}/latest/api/token"));
-    let ask = ask.header("x-aws-ec2-metadata-token-ttl-seconds", "21600").nearby();
-    let reply = ask.send(surroundings).await.map_err(Problem::NoService)?;
-    // Other clouds have a metadata server at the same address.
-    if matches!(reply.status, 404 | 405) {
-        return Err(Problem::NoService(reply.refusal()));
+/// Returns the region of the machine.
+pub(super) async fn region(surroundings: &Surroundings) -> Result<String, SourceError> {
+    let service = Service::open(surroundings).await?;
+    let reply = service.get("/latest/meta-data/placement/region").await?;
+    let region = reply.body.trim();
+    let is_name = region.bytes().all(|one| one.is_ascii_alphanumeric() || one == b'-');
+    match reply.is_success() && is_name && !region.is_empty() {
+        true => Ok(region.to_owned()),
+        false => Err(SourceError::new("the region is not known; set AWS_REGION")),
     }
-    if !reply.is_success() {
-        return Err(Problem::Failed(reply.refusal()));
+}
+
+/// A session with the service.
+struct Service<'a> {
+    surroundings: &'a Surroundings,
+    base: String,
+    token: String,
+}
+
+impl<'a> Service<'a> {
+    /// Starts a session. Version 1 of the service, which has none, is not used: any process that can
+    /// be talked into a GET request could read its keys.
+    async fn open(surroundings: &'a Surroundings) -> Result<Self, Problem> {
+        let base = base(surroundings).map_err(Problem::Failed)?;
+        let ask = Ask::put(format!("{base}/latest/api/token"));
+        let ask = ask.header("x-aws-ec2-metadata-token-ttl-seconds", "21600").nearby();
+        let reply = ask.send(surroundings).await.map_err(Problem::NoService)?;
+        // Other clouds have a metadata server at the same address.
+        if matches!(reply.status, 404 | 405) {
+            return Err(Problem::NoService(reply.refusal()));
+        }
+        if !reply.is_success() {
+            return Err(Problem::Failed(reply.refusal()));
+        }
+        let token = reply.body.trim();
+        if token.is_empty() || !token.bytes().all(|one| one.is_ascii_graphic()) {
+            return Err(Problem::Failed(reply.unexpected()));
+        }
+        Ok(Self { surroundings, base, token: token.to_owned() })
     }
-    let token = reply.body.trim();
-    if token.is_empty() || token.chars().any(|one| one.is_control() || one.is_whitespace()) {
-        return Err(Problem::Failed(reply.unexpected()));
+
+    async fn get(&self, path: &str) -> Result<Reply, SourceError> {
+        let ask = Ask::get(format!("{}{path}", self.base));
+        let ask = ask.header("x-aws-ec2-metadata-token", &self.token).secret(&self.token);
+        ask.nearby().send(self.surroundings).await
     }
-    Ok(token.to_owned())
 }
 
 fn base(surroundings: &Surroundings) -> Result<String, SourceError> {

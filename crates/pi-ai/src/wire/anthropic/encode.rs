@@ -98,15 +98,18 @@ fn headers(call: &Call, compat: &Compat, betas: &[&str]) -> Result<Headers, Enco
 }
 
 fn is_bearer(call: &Call, key: &str) -> bool {
-    is_oauth(key) || call.key_scheme == KeyScheme::Bearer || call.model.provider == "github-copilot"
+    is_oauth(call, key)
+        || call.key_scheme == KeyScheme::Bearer
+        || call.model.provider == "github-copilot"
 }
 
-fn is_oauth(key: &str) -> bool {
-    key.contains("sk-ant-oat")
+fn is_oauth(call: &Call, key: &str) -> bool {
+    call.key_scheme == KeyScheme::Oauth || key.contains("sk-ant-oat")
 }
 
 fn betas(call: &Call, compat: &Compat, has_tools: bool, inline_tools: bool) -> Vec<&'static str> {
-    let oauth = call.require_key(AUTH_HEADERS).ok().flatten().is_some_and(is_oauth);
+    let oauth = call.require_key(AUTH_HEADERS).ok().flatten();
+    let oauth = oauth.is_some_and(|key| is_oauth(call, key));
     [
         (oauth, "oauth-2025-04-20"),
         (

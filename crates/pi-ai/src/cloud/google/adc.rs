@@ -1,0 +1,115 @@
+//! Files with credentials: that of `GOOGLE_APPLICATION_CREDENTIALS`, and that of
+//! `gcloud auth application-default login`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::fields::Fields;
+use super::{authorized_user, external_account, impersonated, service_account};
+use crate::cloud::token::Token;
+use crate::cloud::{Found, Presence, Seeking, Sought, Source, SourceError, Surroundings};
+
+const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+
+/// The source `GOOGLE_APPLICATION_CREDENTIALS`.
+#[derive(Debug)]
+pub(super) struct Variable;
+
+impl Source for Variable {
+    fn name(&self) -> &'static str {
+        "Google credential file"
+    }
+
+    fn presence(&self, surroundings: &Surroundings) -> Presence {
+        match surroundings.variable(VARIABLE) {
+            Some(path) => Presence::Configured(format!("{VARIABLE} is {path}")),
+            None => Presence::Absent(format!("{VARIABLE} is not set")),
+        }
+    }
+
+    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
+        Box::pin(async move {
+            let path = surroundings.variable(VARIABLE).unwrap_or_default();
+            let path = surroundings.path(&path);
+            let text = surroundings.read(&path)?;
+            Ok(Sought::Found(Box::new(found(surroundings, &path, &text).await?)))
+        })
+    }
+}
+
+/// The source of a login with `gcloud`.
+#[derive(Debug)]
+pub(super) struct WellKnown;
+
+impl Source for WellKnown {
+    fn name(&self) -> &'static str {
+        "Google application default login"
+    }
+
+    fn presence(&self, surroundings: &Surroundings) -> Presence {
+        match well_known(surroundings) {
+            Some(path) if path.exists() => {
+                Presence::Configured(format!("{} exists", path.display()))
+            }
+            Some(path) => Presence::Absent(format!(
+                "{} does not exist; `gcloud auth application-default login` creates it",
+                path.display()
+            )),
+            None => Presence::Absent("the home directory is not known".to_owned()),
+        }
+    }
+
+    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
+        Box::pin(async move {
+            let path = well_known(surroundings)
+                .ok_or_else(|| SourceError::new("the home directory is not known"))?;
+            let text = surroundings.read(&path)?;
+            Ok(Sought::Found(Box::new(found(surroundings, &path, &text).await?)))
+        })
+    }
+}
+
+fn well_known(surroundings: &Surroundings) -> Option<PathBuf> {
+    let directory = match surroundings.variable("CLOUDSDK_CONFIG") {
+        Some(directory) => surroundings.path(&directory),
+        None if cfg!(windows) => PathBuf::from(surroundings.variable("APPDATA")?).join("gcloud"),
+        None => surroundings.in_home(".config/gcloud")?,
+    };
+    Some(directory.join("application_default_credentials.json"))
+}
+
+async fn found(surroundings: &Surroundings, path: &Path, text: &str) -> Result<Found, SourceError> {
+    let file = path.display().to_string();
+    let value: Value = serde_json::from_str(text)
+        .map_err(|_| SourceError::new(format!("{file} is not a JSON file")))?;
+    let fields = Fields::new(&value, &file)?;
+    let (token, project) = match fields.required("type")? {
+        "impersonated_service_account" => (impersonated::token(surroundings, fields).await?, None),
+        "service_account" => {
+            let project = fields.optional("project_id").map(str::to_owned);
+            (service_account::token(surroundings, fields).await?, project)
+        }
+        _ => (token(surroundings, fields).await?, None),
+    };
+    let billed = fields.optional("quota_project_id").map(str::to_owned);
+    Ok(super::found(surroundings, token, project, billed))
+}
+
+/// Returns the token of credentials that do not impersonate others.
+pub(super) async fn token(
+    surroundings: &Surroundings,
+    fields: Fields<'_>,
+) -> Result<Token, SourceError> {
+    match fields.required("type")? {
+        "service_account" => service_account::token(surroundings, fields).await,
+        "authorized_user" => authorized_user::token(surroundings, fields).await,
+        "external_account_authorized_user" => authorized_user::external(surroundings, fields).await,
+        "external_account" => external_account::token(surroundings, fields).await,
+        other => {
+            // The file is the user's, but its text is still outside data.
+            let kind: String = other.chars().filter(|one| !one.is_control()).take(60).collect();
+            Err(fields.error(&format!("has credentials of the unsupported type {kind:?}")))
+        }
+    }
+}
