@@ -16,6 +16,7 @@ mod first;
 pub mod google;
 mod identity;
 mod ids;
+pub mod mistral;
 pub mod responses;
 mod sampling;
 mod sse_decoder;
@@ -78,6 +79,7 @@ pub static FORMATS: &[&dyn WireFormat] = &[
     &completions::OpenAiCompletions,
     &responses::OpenAiResponses,
     &azure::AzureOpenAiResponses,
+    &mistral::MistralConversations,
     &google::GoogleGenerativeAi,
 ];
 

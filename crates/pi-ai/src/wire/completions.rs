@@ -5,7 +5,8 @@
 //! module must not guess from an answer what the server supports.
 //!
 //! Requests: `encode` writes the body from `messages`, `tools`, `thinking` and `cache`.
-//! Answers: `decode` reads `chunk`s, with the help of `calls`, `reasoning` and `usage`.
+//! Answers: `decode` reads `chunk`s, with the help of `calls`, `reasoning` and `usage`. The decoder
+//! of `mistral` shares these helpers.
 
 mod cache;
 mod calls;
@@ -20,6 +21,11 @@ mod signature;
 mod thinking;
 mod tools;
 mod usage;
+
+pub(in crate::wire) use calls::Calls;
+pub(in crate::wire) use chunk::{CallDelta, non_empty, repaired};
+pub(in crate::wire) use decode::error_text;
+pub(in crate::wire) use usage::read as read_usage;
 
 use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
 

@@ -41,6 +41,15 @@ impl HttpFailure {
         }
     }
 
+    /// Formats the whole body after a prefix and the status: `Mistral API error (429): …`.
+    pub fn with_body(&self, prefix: &str) -> String {
+        let Self { status, body } = self;
+        match body.trim() {
+            "" => format!("{prefix} ({status}): the response has no body"),
+            body => format!("{prefix} ({status}): {}", shorten(body, MAX_BODY_CHARS)),
+        }
+    }
+
     /// Returns the non-empty `error` object of a JSON body, or a body that is itself one, as JSON.
     fn error_object(&self) -> Option<String> {
         let json = parsed(self.body.trim())?;

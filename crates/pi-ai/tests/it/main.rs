@@ -4,6 +4,7 @@
 
 #[cfg(feature = "http")]
 mod abort;
+mod answers;
 #[cfg(feature = "http")]
 mod client;
 mod failures;

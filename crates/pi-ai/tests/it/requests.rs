@@ -210,6 +210,11 @@ fn azure_openai_responses_requests_match() {
 }
 
 #[test]
+fn mistral_conversations_requests_match() {
+    check("mistral-conversations");
+}
+
+#[test]
 fn a_model_without_known_limits_is_not_limited() {
     for format in wire::FORMATS {
         let model = serde_json::json!({

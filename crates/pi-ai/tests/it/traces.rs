@@ -293,4 +293,5 @@ trace_tests! {
     azure: "azure-openai-responses" in "azure-openai-responses";
     codex: "openai-responses" in "openai-codex-responses";
     google: "google-generative-ai" in "google-generative-ai";
+    mistral: "mistral-conversations" in "mistral-conversations";
 }

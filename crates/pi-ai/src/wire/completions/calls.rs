@@ -9,14 +9,13 @@ use pi_protocol::{AssistantBlock, MessageBuilder, ToolCall};
 use super::chunk::{CallDelta, non_empty};
 use super::signature;
 use super::tools::GrammarTools;
-use crate::wire::ids;
 
 /// Name of the argument of a custom tool that was not declared.
 const DEFAULT_ARGUMENT: &str = "input";
 
 /// The tool calls of one answer.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(in crate::wire) struct Calls {
     slots: Vec<Slot>,
     grammar_tools: GrammarTools,
 }
@@ -49,12 +48,12 @@ impl Calls {
     }
 
     /// Returns true if the answer has no calls so far.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::wire) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
     /// Adds the deltas of one chunk.
-    pub(super) fn add(&mut self, deltas: &[CallDelta<'_>], out: &mut MessageBuilder) {
+    pub(in crate::wire) fn add(&mut self, deltas: &[CallDelta<'_>], out: &mut MessageBuilder) {
         for (place, delta) in deltas.iter().enumerate() {
             self.add_one(delta, (deltas.len() > 1).then_some(place), out);
         }
@@ -149,8 +148,13 @@ impl Calls {
         !call.id.is_empty() && call.id != id && (arguments.is_empty() || arguments.ends_with('}'))
     }
 
-    /// Completes the answer: closes open arguments and gives every call an id.
-    pub(super) fn finish(&mut self, out: &mut MessageBuilder) {
+    /// Completes the answer: closes open arguments, and gives every call without an id the one that
+    /// `missing_id` returns for its number.
+    pub(in crate::wire) fn finish(
+        &mut self,
+        out: &mut MessageBuilder,
+        missing_id: &dyn Fn(usize) -> String,
+    ) {
         for (number, slot) in self.slots.iter_mut().enumerate() {
             if slot.input != Input::Json {
                 slot.open(&self.grammar_tools, out);
@@ -158,10 +162,8 @@ impl Calls {
                 slot.input = Input::Json;
             }
             if call_at(slot.content, out).is_some_and(|call| call.id.is_empty()) {
-                let response = out.message().response_id.as_deref().unwrap_or_default();
-                let id = format!("call_{}_{number}", ids::short_hash(response));
                 if let Some(call) = call_at_mut(slot.content, out) {
-                    call.id = id;
+                    call.id = missing_id(number);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! A chunk of an answer.
 //!
 //! The types are as strict as the format and borrow from the event, so that an ordinary chunk is
-//! parsed in one pass without copies. A chunk that deviates is [repaired](Chunk::repaired): it is
+//! parsed in one pass without copies. A chunk that deviates is [repaired]: it is
 //! parsed as plain JSON, corrected, and parsed again. That costs more and happens rarely.
 
 use serde::Deserialize;
@@ -62,7 +62,7 @@ pub(super) struct Delta<'a> {
 
 /// A delta of a tool call.
 #[derive(Deserialize)]
-pub(super) struct CallDelta<'a> {
+pub(in crate::wire) struct CallDelta<'a> {
     #[serde(default)]
     pub index: Option<u64>,
     #[serde(default, borrow)]
@@ -78,7 +78,7 @@ pub(super) struct CallDelta<'a> {
 
 /// A delta of a function call.
 #[derive(Deserialize)]
-pub(super) struct FunctionDelta<'a> {
+pub(in crate::wire) struct FunctionDelta<'a> {
     #[serde(default, borrow)]
     pub name: Option<Text<'a>>,
     #[serde(default, borrow)]
@@ -87,7 +87,7 @@ pub(super) struct FunctionDelta<'a> {
 
 /// A delta of a call of a custom tool.
 #[derive(Deserialize)]
-pub(super) struct CustomDelta<'a> {
+pub(in crate::wire) struct CustomDelta<'a> {
     #[serde(default, borrow)]
     pub name: Option<Text<'a>>,
     #[serde(default, borrow)]
@@ -95,32 +95,30 @@ pub(super) struct CustomDelta<'a> {
 }
 
 /// Returns the string if it is present and not empty.
-pub(super) fn non_empty<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
+pub(in crate::wire) fn non_empty<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
     text.as_deref().filter(|text| !text.is_empty())
 }
 
-impl Chunk<'_> {
-    /// Corrects a chunk so that [`Chunk`] can parse it; `None` if the value is not a chunk at all.
-    pub(super) fn repaired(value: Value) -> Option<String> {
-        let mut chunk = match value {
+/// Corrects a chunk so that [`Chunk`] can parse it; `None` if the value is not a chunk at all.
+pub(in crate::wire) fn repaired(value: Value) -> Option<String> {
+    let mut chunk = match value {
+        Value::Object(chunk) => chunk,
+        // Google wraps errors in a list.
+        Value::Array(list) => match list.into_iter().next()? {
             Value::Object(chunk) => chunk,
-            // Google wraps errors in a list.
-            Value::Array(list) => match list.into_iter().next()? {
-                Value::Object(chunk) => chunk,
-                _ => return None,
-            },
             _ => return None,
-        };
-        keep_strings(&mut chunk, &["id", "object", "model"]);
-        match chunk.get_mut("choices") {
-            Some(Value::Array(choices)) => {
-                choices.retain(Value::is_object);
-                choices.iter_mut().filter_map(Value::as_object_mut).for_each(repair_choice);
-            }
-            _ => drop(chunk.remove("choices")),
+        },
+        _ => return None,
+    };
+    keep_strings(&mut chunk, &["id", "object", "model"]);
+    match chunk.get_mut("choices") {
+        Some(Value::Array(choices)) => {
+            choices.retain(Value::is_object);
+            choices.iter_mut().filter_map(Value::as_object_mut).for_each(repair_choice);
         }
-        Some(Value::Object(chunk).to_string())
+        _ => drop(chunk.remove("choices")),
     }
+    Some(Value::Object(chunk).to_string())
 }
 
 fn repair_choice(choice: &mut Map<String, Value>) {

@@ -13,13 +13,13 @@ use pi_protocol::{
 use serde_json::Value;
 
 use super::calls::Calls;
-use super::chunk::{Choice, Chunk, Delta, non_empty};
+use super::chunk::{Choice, Chunk, Delta, non_empty, repaired};
 use super::compat::Compat;
 use super::reasoning::{Details, Field};
 use super::tools::GrammarTools;
 use super::usage;
 use crate::sse::SseEvent;
-use crate::wire::{Call, EventDecoder, StreamError};
+use crate::wire::{Call, EventDecoder, StreamError, ids};
 
 /// The decoder of one answer.
 #[derive(Debug)]
@@ -196,7 +196,9 @@ impl ChunkDecoder {
     }
 
     fn close(&mut self, out: &mut MessageBuilder) {
-        self.calls.finish(out);
+        let response = out.message().response_id.as_deref().unwrap_or_default();
+        let response = ids::short_hash(response);
+        self.calls.finish(out, &|number| format!("call_{response}_{number}"));
         if let Some(index) = self.thinking
             && !self.details.is_empty()
             && let Some(thinking) = thinking_at(index, out)
@@ -225,7 +227,7 @@ impl EventDecoder for ChunkDecoder {
                 let malformed =
                     |error: serde_json::Error| StreamError::malformed("a chunk", &error, data);
                 let value = json::from_str_repairing::<Value>(data).map_err(malformed)?;
-                let Some(repaired) = Chunk::repaired(value) else { return Ok(()) };
+                let Some(repaired) = repaired(value) else { return Ok(()) };
                 let chunk = serde_json::from_str::<Chunk<'_>>(&repaired).map_err(malformed)?;
                 self.chunk(&chunk, &repaired, out)
             }
@@ -257,7 +259,7 @@ fn thinking_at(index: usize, out: &mut MessageBuilder) -> Option<&mut ThinkingCo
 
 /// Returns the text of an error object, with the text of the provider behind a gateway. `None` if
 /// the value states that there is no error.
-fn error_text(json: &str) -> Option<String> {
+pub(in crate::wire) fn error_text(json: &str) -> Option<String> {
     let Ok(value) = json::from_str_repairing::<Value>(json) else { return Some(json.to_owned()) };
     let error = value.get("error").unwrap_or(&value);
     let message = match error {

@@ -1,6 +1,6 @@
 //! Token counts and charges.
 //!
-//! Three vendors have different names for the same counts. A count that is missing or of the wrong
+//! Vendors have different names for the same counts. A count that is missing or of the wrong
 //! type is zero: an answer is not lost because of its accounting.
 
 use pi_protocol::{Cost, ModelCost, Usage};
@@ -13,12 +13,15 @@ struct Report {
     prompt_tokens: Option<f64>,
     completion_tokens: Option<f64>,
     total_tokens: Option<f64>,
+    #[serde(alias = "prompt_token_details")]
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
     /// Cached tokens, as DeepSeek calls them.
     prompt_cache_hit_tokens: Option<f64>,
     /// Cached tokens, as Moonshot calls them.
     cached_tokens: Option<f64>,
+    /// Cached tokens, as Mistral calls them.
+    num_cached_tokens: Option<f64>,
     cost: Option<f64>,
     is_byok: Option<bool>,
     cost_details: Option<CostDetails>,
@@ -46,13 +49,14 @@ struct CostDetails {
 }
 
 /// Reads a usage report. With `bills`, the provider's own charge replaces the computed total.
-pub(super) fn read(json: &str, prices: &ModelCost, bills: bool) -> Option<Usage> {
+pub(in crate::wire) fn read(json: &str, prices: &ModelCost, bills: bool) -> Option<Usage> {
     let report = Report::read(json)?;
     let prompt = report.prompt_tokens_details.as_ref();
     let cache_read = prompt
         .and_then(|details| details.cached_tokens)
         .or(report.prompt_cache_hit_tokens)
-        .or(report.cached_tokens);
+        .or(report.cached_tokens)
+        .or(report.num_cached_tokens);
     let cache_read = count(cache_read);
     let cache_write = count(prompt.and_then(|details| details.cache_write_tokens));
     let reasoning = report.reasoning();
@@ -122,9 +126,10 @@ fn drop_odd_values(value: &mut Value) {
     if let Value::Object(members) = value {
         members.retain(|name, value| match name.as_str() {
             "is_byok" => value.is_boolean(),
-            "prompt_tokens_details" | "completion_tokens_details" | "cost_details" => {
-                value.is_object()
-            }
+            "prompt_tokens_details"
+            | "prompt_token_details"
+            | "completion_tokens_details"
+            | "cost_details" => value.is_object(),
             _ => value.is_number(),
         });
         members.values_mut().for_each(drop_odd_values);
@@ -156,6 +161,11 @@ mod tests {
             ),
             (r#"{"prompt_tokens":100,"prompt_cache_hit_tokens":60}"#, (40, 0, 60, 0)),
             (r#"{"prompt_tokens":100,"cached_tokens":10}"#, (90, 0, 10, 0)),
+            (r#"{"prompt_tokens":100,"num_cached_tokens":10}"#, (90, 0, 10, 0)),
+            (
+                r#"{"prompt_tokens":100,"prompt_token_details":{"cached_tokens":10}}"#,
+                (90, 0, 10, 0),
+            ),
             (
                 r#"{"prompt_tokens":100,"prompt_tokens_details":{"cached_tokens":0},"prompt_cache_hit_tokens":9}"#,
                 (100, 0, 0, 0),
