@@ -77,6 +77,7 @@ mod hooks;
 #[cfg(feature = "http")]
 mod http;
 mod lines;
+#[cfg(feature = "http")]
 pub mod oauth;
 mod overflow;
 pub mod providers;

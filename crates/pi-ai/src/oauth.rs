@@ -9,21 +9,43 @@
 //! terminal: the caller does.
 
 pub mod builtin;
+mod callback;
+mod challenge;
+mod chatgpt;
+mod client;
+mod code;
+mod codex;
+mod copilot;
+mod device;
+mod discovery;
+mod endpoint;
 mod error;
+mod flow;
+mod gateway;
+mod id_token;
 mod interaction;
-mod service;
-mod tokens;
-
-#[cfg(feature = "http")]
 mod login;
-#[cfg(feature = "http")]
+mod meta;
+mod method;
+mod openrouter;
+mod pasted;
+mod random;
 mod refresh;
+mod response;
+mod service;
+mod text;
+mod tokens;
+mod validate;
 
+pub use challenge::Challenge;
+pub use client::{RegisteredClient, register};
+pub use discovery::{
+    Metadata, ResourceMetadata, discover, discover_resource, service_for_resource,
+};
 pub use error::{OauthError, RefreshError, ServiceError};
 pub use interaction::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
-#[cfg(feature = "http")]
-pub use login::{LoginMethod, LoginOptions, login};
-#[cfg(feature = "http")]
+pub use login::{LoginOptions, base_url, login};
+pub use method::LoginMethod;
 pub use refresh::{refresh, revoke};
-pub use service::{ClientSecret, Dialect, Redirect, Service, TokenEncoding, TokenUse};
+pub use service::{ClientSecret, Closed, Dialect, Redirect, Service, TokenEncoding, TokenUse};
 pub use tokens::Tokens;

@@ -9,7 +9,7 @@
 //! Pure: the clock is an argument. Headers come from outside, so every value may be nonsense, which
 //! counts as absent.
 
-mod time;
+pub(crate) mod time;
 mod windows;
 
 use std::collections::BTreeMap;

@@ -14,7 +14,7 @@ mod copilot;
 mod error_text;
 mod first;
 pub mod google;
-mod identity;
+pub(crate) mod identity;
 mod ids;
 pub mod mistral;
 pub mod responses;

@@ -75,6 +75,9 @@ pub enum OauthError {
     /// An answer does not belong to this login, or comes from another server.
     #[error("the answer was rejected: {0}")]
     Untrusted(String),
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers")]
+    Random,
     /// The address for the browser's return cannot be opened.
     #[error("cannot listen for the browser on {address}: {problem}")]
     Listen {

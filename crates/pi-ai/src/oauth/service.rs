@@ -6,7 +6,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::ServiceError;
+use super::error::OauthError;
+use super::method::LoginMethod;
 
 /// An authorization server and our client there.
 ///
@@ -86,6 +87,9 @@ pub struct Service {
     /// Further headers of requests to the token endpoint and the device endpoint.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
+    /// Time in which the user must consent, in seconds; 900 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login_timeout: Option<u64>,
     /// Sends a proof key; true by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pkce: Option<bool>,
@@ -105,6 +109,18 @@ pub struct Service {
     /// The way in which the token is sent to the provider; as a bearer token by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_use: Option<TokenUse>,
+    /// The reason why the service cannot be used without a configured client id.
+    #[serde(skip)]
+    pub closed: Option<Closed>,
+}
+
+/// A login that is not open to clients of third parties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closed {
+    /// The reason, as a sentence.
+    pub reason: &'static str,
+    /// The way to use the provider nevertheless, as a sentence.
+    pub instead: &'static str,
 }
 
 /// The peculiarities of a server that data cannot express.
@@ -202,11 +218,50 @@ impl Service {
             merged.extend(changes);
         }
         // Both parts were services, so the result is one.
-        serde_json::from_value(merged).unwrap_or_else(|_| self.clone())
+        let merged: Self = serde_json::from_value(merged).unwrap_or_else(|_| self.clone());
+        Self { closed: self.closed, ..merged }
     }
 
-    /// Checks everything that can be checked without a request.
-    pub fn validate(&self) -> Result<(), ServiceError> {
-        Ok(())
+    /// Returns an error if the login is not open to this client.
+    pub fn availability(&self) -> Result<(), OauthError> {
+        match self.closed {
+            Some(closed) if self.client_id.is_none() => Err(OauthError::Unavailable {
+                reason: closed.reason.to_owned(),
+                instead: closed.instead.to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the kinds of login that the service is known to offer. Discovery may find more.
+    pub fn methods(&self) -> Vec<LoginMethod> {
+        let is_discovered = self.issuer.is_some() && self.token_url.is_none();
+        let mut methods = Vec::new();
+        if self.authorize_url.is_some() || is_discovered {
+            methods.extend([LoginMethod::Browser, LoginMethod::Paste]);
+        }
+        if self.device_url.is_some() || is_discovered {
+            methods.push(LoginMethod::Device);
+        }
+        methods
+    }
+
+    /// Returns the name for people.
+    pub fn label(&self) -> &str {
+        let names = [&self.name, &self.provider, &self.issuer];
+        names.into_iter().find_map(Option::as_deref).unwrap_or("the service")
+    }
+
+    /// Returns the encoding of token requests.
+    pub(super) fn encoding(&self) -> TokenEncoding {
+        self.token_encoding.unwrap_or_default()
+    }
+
+    /// Returns the time before the end of a token at which it counts as expired, in seconds.
+    pub(super) fn margin(&self) -> f64 {
+        const DEFAULT: u64 = 300;
+        #[expect(clippy::cast_precision_loss, reason = "a margin has a few digits")]
+        let margin = self.expiry_margin.unwrap_or(DEFAULT) as f64;
+        margin
     }
 }

@@ -59,7 +59,7 @@ fn duration(text: &str) -> Option<Duration> {
 }
 
 /// Reads a date of RFC 3339: `2026-11-16T10:00:00Z`, with a fraction or an offset.
-pub(super) fn date(text: &str) -> Option<Duration> {
+pub(crate) fn date(text: &str) -> Option<Duration> {
     let (date, time) = text.split_once(['T', 't', ' '])?;
     let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
