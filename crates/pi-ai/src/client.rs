@@ -403,7 +403,7 @@ async fn exchange(
             request.body = hooks::call("on_payload", || hook(request.body, model)).await?;
         }
         request.headers = call.headers(request.headers);
-        let mut failure = match open(http, &request, &call.options).await {
+        let mut failure = match open(http, &request, &call.options, format).await {
             Ok(response) => {
                 return Ok(Exchange { response, decoder: format.decoder(&call), diagnostics });
             }

@@ -9,6 +9,7 @@
 pub mod anthropic;
 pub mod azure;
 mod call;
+pub mod codex;
 pub mod completions;
 mod copilot;
 mod error_text;
@@ -19,6 +20,7 @@ mod ids;
 pub mod mistral;
 pub mod responses;
 mod sampling;
+pub mod socket;
 mod sse_decoder;
 mod strict;
 mod text;
@@ -57,6 +59,17 @@ pub trait WireFormat: Sync {
     /// Returns the error text for a response that is not 2xx.
     fn error_text(&self, call: &Call, failure: &HttpFailure) -> String;
 
+    /// Returns true if a failure does not pass by itself, although its status says so.
+    fn is_final(&self, _failure: &HttpFailure) -> bool {
+        false
+    }
+
+    /// Returns the request for a WebSocket, if the format can be sent over one. `request` is the final
+    /// request over HTTP.
+    fn socket(&self, _call: &Call, _request: &HttpRequest) -> Option<socket::SocketRequest> {
+        None
+    }
+
     /// Returns a reduced request to send after this failure. For endpoints that reject an optional
     /// feature, which cannot be known beforehand.
     fn fallback(&self, _call: &Call, _failure: &HttpFailure) -> Option<Fallback> {
@@ -80,6 +93,7 @@ pub static FORMATS: &[&dyn WireFormat] = &[
     &responses::OpenAiResponses,
     &azure::AzureOpenAiResponses,
     &mistral::MistralConversations,
+    &codex::OpenAiCodexResponses,
     &google::GoogleGenerativeAi,
 ];
 
@@ -147,6 +161,9 @@ pub enum EncodeError {
     /// The model record has a value that the format does not support.
     #[error("{0}")]
     BadModel(String),
+    /// The key is not one that the provider accepts.
+    #[error("{0}")]
+    BadKey(String),
     /// The conversation has no content to send.
     #[error("contents are required")]
     NoContents,

@@ -16,7 +16,7 @@ use super::retry::{Attempt, Decision, Hints, decide};
 use super::signed::signed;
 use crate::hooks::{self, HookPanicked};
 use crate::rate_limits;
-use crate::wire::{HttpFailure, HttpRequest};
+use crate::wire::{HttpFailure, HttpRequest, WireFormat};
 
 /// Largest part of an error body that is read.
 const MAX_ERROR_BODY: usize = 1 << 20;
@@ -43,6 +43,7 @@ pub(crate) async fn open(
     http: &HttpClient,
     request: &HttpRequest,
     options: &StreamOptions,
+    format: &dyn WireFormat,
 ) -> Result<OpenResponse, Failure> {
     let pool = http.pool(&request.url, options.timeouts.connect).map_err(Failure::Text)?;
     let body = serde_json::to_vec(&request.body)
@@ -77,6 +78,7 @@ pub(crate) async fn open(
             None => (Failure::Text(first_byte_text(&options.timeouts)), Hints::default()),
         };
         let status = match &failure {
+            Failure::Status(response) if format.is_final(response) => return Err(failure),
             Failure::Status(failure) => Some(failure.status),
             Failure::Text(_) | Failure::PauseTooLong { .. } => None,
         };

@@ -5,8 +5,7 @@
 //! (`store: false`), so reasoning travels back and forth encrypted, inside thinking signatures.
 //! The stream is a list of output items that may interleave; each becomes one content block.
 //!
-//! The WebSocket transport and the ChatGPT backend of `openai-codex-responses` share only the
-//! stream format and are not part of this module.
+//! `openai-codex-responses` has the same stream and the same input items, but another body.
 
 mod compat;
 mod custom;
@@ -26,6 +25,9 @@ mod usage;
 mod tests;
 
 use serde_json::Value;
+
+pub(super) use decode::ResponsesDecoder;
+pub(super) use encode::tool_choice;
 
 use crate::wire::call::MAX_CACHE_KEY;
 use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
@@ -71,4 +73,26 @@ pub(super) fn azure_body(call: &Call, deployment: &str) -> Result<Value, EncodeE
         body.insert("prompt_cache_key".to_owned(), key.into());
     }
     Ok(body.into())
+}
+
+/// The parts of a body of `openai-codex-responses` that come from the conversation.
+#[derive(Debug)]
+pub(super) struct CodexInput {
+    /// The prompt at the beginning; empty if there is none.
+    pub(super) prompt: String,
+    /// The input items, without the prompt.
+    pub(super) items: Vec<Value>,
+    /// The list of tools.
+    pub(super) tools: Vec<Value>,
+    /// The requested effort.
+    pub(super) reasoning: Option<Value>,
+}
+
+/// Encodes the conversation of a call to ChatGPT's backend.
+pub(super) fn codex_input(call: &Call) -> Result<CodexInput, EncodeError> {
+    let compat = compat::Compat::of_codex(call);
+    let effort = encode::Effort::with(call, &compat);
+    let input = input::build(call, &compat, effort.in_conversation.as_deref())?;
+    let input::Input { prompt, items, tools } = input;
+    Ok(CodexInput { prompt, items, tools, reasoning: effort.request })
 }

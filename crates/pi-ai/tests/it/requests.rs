@@ -200,6 +200,11 @@ fn openai_responses_requests_match() {
 }
 
 #[test]
+fn openai_codex_responses_requests_match() {
+    check("openai-codex-responses");
+}
+
+#[test]
 fn google_generative_ai_requests_match() {
     check("google-generative-ai");
 }
@@ -222,7 +227,11 @@ fn a_model_without_known_limits_is_not_limited() {
         });
         let model: Model = serde_json::from_value(model).unwrap();
         for reasoning in [None, Some(ThinkingLevel::Low)] {
-            let options = Options { reasoning, ..Options::default() };
+            // The key of a ChatGPT sign-in names its account.
+            let claims =
+                "eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYSJ9fQ";
+            let api_key = Some(Some(format!("h.{claims}.s")));
+            let options = Options { reasoning, api_key, ..Options::default() };
             let call = options.into_call(model.clone(), Context::new().user("hi"));
             let body = format.encode(&call).unwrap().body;
             // Anthropic's API requires a limit, which must be large enough for an answer.

@@ -291,7 +291,7 @@ trace_tests! {
     completions: "openai-completions" in "openai-chat";
     responses: "openai-responses" in "openai-responses";
     azure: "azure-openai-responses" in "azure-openai-responses";
-    codex: "openai-responses" in "openai-codex-responses";
+    codex: "openai-codex-responses" in "openai-codex-responses";
     google: "google-generative-ai" in "google-generative-ai";
     mistral: "mistral-conversations" in "mistral-conversations";
 }

@@ -36,6 +36,10 @@ pub(super) struct Compat {
     pub(super) max_output_tokens: bool,
     /// The endpoint supports `temperature`.
     pub(super) temperature: bool,
+    /// Tools without a strict schema say so with `null`.
+    pub(super) null_strict: bool,
+    /// The prompt at the beginning is a field of the body, not an item of the input.
+    pub(super) prompt_in_body: bool,
     /// The headers that carry the session id.
     pub(super) session_headers: &'static [&'static str],
 }
@@ -63,6 +67,8 @@ impl Compat {
             long_cache: lacks_not("supportsLongCacheRetention") && !subscription,
             max_output_tokens: lacks_not("supportsMaxOutputTokens") && !subscription,
             temperature: !subscription,
+            null_strict: false,
+            prompt_in_body: false,
             session_headers: session_headers(model),
         }
     }
@@ -78,6 +84,17 @@ impl Compat {
             long_cache: false,
             max_output_tokens: true,
             session_headers: &[],
+            ..Self::of(call)
+        }
+    }
+
+    /// Returns the capabilities of ChatGPT's backend.
+    pub(super) fn of_codex(call: &Call) -> Self {
+        Self {
+            strict_tools: true,
+            null_strict: true,
+            mid_effort: false,
+            prompt_in_body: true,
             ..Self::of(call)
         }
     }

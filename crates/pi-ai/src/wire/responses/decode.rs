@@ -23,7 +23,7 @@ const PART_BREAK: &str = "\n\n";
 
 /// Decoder of the answer to one call.
 #[derive(Debug)]
-pub(super) struct ResponsesDecoder {
+pub(in crate::wire) struct ResponsesDecoder {
     model: Arc<Model>,
     /// The requested service tier, for servers that do not report the tier that they used.
     requested_tier: Option<String>,
@@ -58,7 +58,7 @@ impl EventDecoder for ResponsesDecoder {
 
 impl ResponsesDecoder {
     /// Creates a decoder for the answer to `call`.
-    pub(super) fn new(call: &Call) -> Self {
+    pub(in crate::wire) fn new(call: &Call) -> Self {
         let tier = call.options.sampling_params.get("service_tier").and_then(Value::as_str);
         Self {
             model: Arc::clone(&call.model),

@@ -98,7 +98,8 @@ fn output_limit(call: &Call, compat: &Compat) -> Option<u64> {
     Some(call.max_tokens()?.max(MIN_OUTPUT_TOKENS))
 }
 
-fn tool_choice(choice: ToolChoice) -> &'static str {
+/// Returns the name of a constraint on tool calls.
+pub(in crate::wire) fn tool_choice(choice: ToolChoice) -> &'static str {
     match choice {
         ToolChoice::Auto => "auto",
         ToolChoice::None => "none",
@@ -110,7 +111,7 @@ fn tool_choice(choice: ToolChoice) -> &'static str {
 #[derive(Debug, Default)]
 pub(super) struct Effort {
     /// The `reasoning` object of the body.
-    request: Option<Value>,
+    pub(super) request: Option<Value>,
     /// True if the request asks for the encrypted reasoning, to send it back with the next request.
     include_encrypted: bool,
     /// The effort, if it is set inside the conversation.
@@ -123,7 +124,8 @@ impl Effort {
         Self::with(call, &Compat::of(call))
     }
 
-    fn with(call: &Call, compat: &Compat) -> Self {
+    /// Returns the effort that `call` requests from an endpoint with these capabilities.
+    pub(super) fn with(call: &Call, compat: &Compat) -> Self {
         let model = &call.model;
         if !model.reasoning {
             return Self::default();

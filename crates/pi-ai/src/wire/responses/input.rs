@@ -21,6 +21,8 @@ const NO_OUTPUT: &str = "(no tool output)";
 /// The encoded conversation and the top-level tools.
 #[derive(Debug)]
 pub(super) struct Input {
+    /// The prompt at the beginning, if it is not one of the items.
+    pub(super) prompt: String,
     /// The list `input` of the body.
     pub(super) items: Vec<Value>,
     /// The list `tools` of the body.
@@ -53,6 +55,7 @@ pub(super) fn build(
         plan,
         grammar_arguments,
         custom_calls: HashSet::new(),
+        prompt: String::new(),
         items: Vec::new(),
         index: 0,
         systems: 0,
@@ -61,7 +64,7 @@ pub(super) fn build(
     if let Some(effort) = effort {
         writer.items.push(configuration_update(effort));
     }
-    Ok(Input { items: writer.items, tools })
+    Ok(Input { prompt: writer.prompt, items: writer.items, tools })
 }
 
 fn configuration_update(effort: &str) -> Value {
@@ -77,6 +80,7 @@ struct Writer<'a> {
     grammar_arguments: HashMap<String, String>,
     /// Ids of the calls that were encoded as `custom_tool_call`; their results differ, too.
     custom_calls: HashSet<&'a str>,
+    prompt: String,
     items: Vec<Value>,
     /// Number of messages so far, without the leading system message. Generated ids contain it.
     index: usize,
@@ -115,7 +119,9 @@ impl<'a> Writer<'a> {
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
             .join("\n\n");
-        if !text.is_empty() {
+        if leads && self.compat.prompt_in_body {
+            self.prompt = text;
+        } else if !text.is_empty() {
             self.items.push(json!({"role": self.compat.system_role(), "content": text}));
         }
         Ok(())

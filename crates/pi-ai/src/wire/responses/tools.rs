@@ -38,7 +38,8 @@ fn declare(tool: &Tool, compat: &Compat) -> Result<Value, EncodeError> {
         "parameters": strict.as_ref().unwrap_or(parameters),
     });
     if compat.strict_tools {
-        declaration["strict"] = json!(is_strict);
+        let loose = if compat.null_strict { Value::Null } else { json!(false) };
+        declaration["strict"] = if is_strict { json!(true) } else { loose };
     }
     Ok(declaration)
 }
