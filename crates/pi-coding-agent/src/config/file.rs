@@ -56,10 +56,19 @@ impl JsonFile {
 
     /// Takes the lock and reads the current content.
     pub(super) fn open(&self) -> Result<OpenFile<'_>, ConfigError> {
-        if let Some(directory) = self.path.parent() {
-            create_directory(directory, self.access).map_err(ConfigError::write(&self.path))?;
-        }
+        self.create_directory()?;
         let lock = Lock::take(&self.path, self.stale)?;
+        self.open_locked(lock)
+    }
+
+    /// Creates the directory of the file, which a lock needs.
+    pub(super) fn create_directory(&self) -> Result<(), ConfigError> {
+        let Some(directory) = self.path.parent() else { return Ok(()) };
+        create_directory(directory, self.access).map_err(ConfigError::write(&self.path))
+    }
+
+    /// Reads the current content under a lock that is held already.
+    pub(super) fn open_locked(&self, lock: Lock) -> Result<OpenFile<'_>, ConfigError> {
         let content = match read_object(&self.path)? {
             Content::Object(object) => object,
             Content::Absent | Content::Empty => Map::new(),

@@ -28,6 +28,39 @@ pub(crate) fn with_lock<T>(file: &Path, change: impl FnOnce() -> T) -> Result<T,
     Ok(change())
 }
 
+/// The wait for a lock: pauses that grow, until the lock must have become stale.
+#[derive(Debug)]
+pub(super) struct Wait {
+    start: Instant,
+    limit: Duration,
+    pause: Duration,
+}
+
+impl Wait {
+    /// Begins to wait for a lock that is stale after this time.
+    pub(super) fn new(stale: Duration) -> Self {
+        Self { start: Instant::now(), limit: stale + GRACE, pause: FIRST_PAUSE }
+    }
+
+    /// Returns the time until the next try, or the error of a wait that took too long.
+    pub(super) fn pause(&mut self, file: &Path) -> Result<Duration, ConfigError> {
+        if self.start.elapsed() > self.limit {
+            let (path, lock) = (file.to_owned(), directory(file));
+            return Err(ConfigError::Locked { path, lock });
+        }
+        let pause = self.pause;
+        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        Ok(pause)
+    }
+}
+
+/// Returns the directory that is the lock of a file.
+fn directory(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
 /// A held lock.
 #[derive(Debug)]
 pub(super) struct Lock {
@@ -40,32 +73,35 @@ impl Lock {
     /// Takes the lock of a file. The file need not exist, but its directory must. Blocks while
     /// another program holds the lock.
     pub(super) fn take(file: &Path, stale: Duration) -> Result<Self, ConfigError> {
-        let mut name = file.as_os_str().to_owned();
-        name.push(".lock");
-        let directory = PathBuf::from(name);
-        let start = Instant::now();
-        let mut pause = FIRST_PAUSE;
+        let mut wait = Wait::new(stale);
         loop {
-            match fs::create_dir(&directory) {
-                Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(ConfigError::write(file)(error)),
+            if let Some(lock) = Self::try_take(file, stale)? {
+                return Ok(lock);
             }
-            if is_stale(&directory, stale) {
-                // Another process may be faster, or the directory is not a lock and not empty. The
-                // next round decides.
-                let _ = fs::remove_dir(&directory);
+            thread::sleep(wait.pause(file)?);
+        }
+    }
+
+    /// Takes the lock of a file; `None` if another program holds it.
+    pub(super) fn try_take(file: &Path, stale: Duration) -> Result<Option<Self>, ConfigError> {
+        let directory = directory(file);
+        match fs::create_dir(&directory) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if is_stale(&directory, stale) {
+                    // Another process may be faster, or the directory is not a lock and not empty.
+                    // The next try decides.
+                    let _ = fs::remove_dir(&directory);
+                }
+                return Ok(None);
             }
-            if start.elapsed() > stale + GRACE {
-                return Err(ConfigError::Locked { path: file.to_owned(), lock: directory });
-            }
-            thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            Err(error) => return Err(ConfigError::write(file)(error)),
         }
         let identity = fs::metadata(&directory)
             .map(|metadata| Identity::of(&metadata))
             .map_err(ConfigError::write(file))?;
-        Ok(Self { renewal: renew(directory.clone(), stale / 2), directory, identity })
+        let renewal = renew(directory.clone(), stale / 2);
+        Ok(Some(Self { renewal, directory, identity }))
     }
 
     /// Returns true if no other process has removed the lock as stale.

@@ -12,6 +12,7 @@ use super::StoredCredential;
 use crate::Diagnostic;
 use crate::config::ConfigError;
 use crate::config::file::{Access, JsonFile, OpenFile, kind};
+use crate::config::lock::{Lock, Wait};
 
 /// Time after which a lock is stale. A token may be renewed under the lock, which takes a request.
 const STALE: Duration = Duration::from_secs(30);
@@ -24,11 +25,17 @@ pub struct AuthStore {
     cached: Mutex<Option<(Stamp, Arc<Entries>)>>,
 }
 
+/// The lock of the file, taken without reading the file yet.
+#[derive(Debug)]
+pub(crate) struct AuthLock(Lock);
+
 /// Identifies a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
     size: u64,
+    /// A file that was replaced twice in a moment can keep its time and its size.
+    number: u64,
 }
 
 impl AuthStore {
@@ -79,6 +86,31 @@ impl AuthStore {
     /// program holds the lock.
     pub fn edit(&self) -> Result<AuthEdit<'_>, ConfigError> {
         Ok(AuthEdit { open: self.file.open()?, store: self })
+    }
+
+    /// Waits for the lock without blocking the thread. Dropping the future ends the wait. `None` if
+    /// `is_done` becomes true first, which is asked before each try: another process may do the
+    /// work for which the lock is needed.
+    pub(crate) async fn lock(
+        &self,
+        is_done: impl Fn(&Self) -> bool,
+    ) -> Result<Option<AuthLock>, ConfigError> {
+        self.file.create_directory()?;
+        let mut wait = Wait::new(STALE);
+        loop {
+            if is_done(self) {
+                return Ok(None);
+            }
+            if let Some(lock) = Lock::try_take(&self.file.path, STALE)? {
+                return Ok(Some(AuthLock(lock)));
+            }
+            tokio::time::sleep(wait.pause(&self.file.path)?).await;
+        }
+    }
+
+    /// Reads the file under a lock that is held already.
+    pub(crate) fn edit_locked(&self, lock: AuthLock) -> Result<AuthEdit<'_>, ConfigError> {
+        Ok(AuthEdit { open: self.file.open_locked(lock.0)?, store: self })
     }
 
     /// Returns the problems of the file. Makes the file private if other users can read it.
@@ -170,7 +202,11 @@ impl fmt::Debug for AuthEdit<'_> {
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        Self { modified: metadata.modified().ok(), size: metadata.len() }
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(metadata);
+        #[cfg(not(unix))]
+        let number = 0;
+        Self { modified: metadata.modified().ok(), size: metadata.len(), number }
     }
 }
 
