@@ -23,6 +23,7 @@ pub use config::{
 
 use crate::credentials::{self, Credential};
 use crate::hooks::{self, HookPanicked};
+use crate::http::web;
 use crate::http::{Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, open, redacted};
 use crate::wire::{self, Call, HttpFailure, WireFormat};
 use crate::{Variables, catalog, providers};
@@ -86,6 +87,11 @@ impl Client {
     pub fn with_proxy(mut self, url: Option<String>) -> Self {
         self.http.set_proxy(url);
         self
+    }
+
+    /// Returns a client for plain requests, with the connections and the proxy of this one.
+    pub fn web(&self) -> web::WebClient {
+        web::WebClient::of(self.http.clone())
     }
 
     /// Passes every error text through `redact` before it is reported: servers quote what they

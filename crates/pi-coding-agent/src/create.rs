@@ -43,7 +43,7 @@ pub use user_resources::load_resources;
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{Approvals, Approver, GuardError};
-use crate::models::{ModelRegistry, SelectModelError};
+use crate::models::{CredentialName, ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
 use crate::resources::{ResourceFlags, invalid_flags};
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
@@ -70,6 +70,8 @@ pub struct AgentOptions {
     pub provider: Option<String>,
     /// Key for the provider of the model; not stored.
     pub api_key: Option<SecretString>,
+    /// Accounts that requests use, instead of those of the settings.
+    pub accounts: Vec<CredentialName>,
     /// Thinking level of the model.
     pub thinking_level: Option<ThinkingLevel>,
     /// Models that continue a run if the model is overloaded, out of quota or down, in order.
@@ -136,6 +138,7 @@ impl AgentOptions {
             model: None,
             provider: None,
             api_key: None,
+            accounts: Vec::new(),
             thinking_level: None,
             fallbacks: Vec::new(),
             models: None,

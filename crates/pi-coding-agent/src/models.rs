@@ -5,6 +5,10 @@
 //! model, for example with [`select_model`], is a pure function over names: no record of the catalog
 //! is decoded before it is selected.
 
+mod accounts;
+mod address;
+mod authorize;
+mod credential_error;
 mod credentials;
 mod definitions;
 mod fallback;
@@ -13,12 +17,17 @@ mod initial;
 mod jsonc;
 mod listing;
 pub mod local;
+mod login_hooks;
+mod logins;
 mod patch;
 mod registry;
+mod renewal;
 mod request;
 mod resolve;
 mod scope;
 mod select;
+mod status;
+mod tokens;
 mod update;
 mod updates;
 mod usable;
@@ -27,7 +36,9 @@ mod violations;
 #[cfg(test)]
 mod tests;
 
-pub use credentials::{CredentialError, CredentialSource};
+pub use accounts::{CredentialName, InvalidAccount};
+pub use credential_error::CredentialError;
+pub use credentials::CredentialSource;
 pub use definitions::Models;
 pub(crate) use fallback::Chain;
 pub use fallback::Fallbacks;
@@ -35,6 +46,8 @@ pub use file::ModelsFile;
 pub(crate) use file::ProviderRecord;
 pub(crate) use initial::{initial_model, restore_failure, thinking_level};
 pub use listing::{ModelRow, model_rows, model_table};
+pub use login_hooks::{LoginResult, LoginTokens, ProviderLogin};
+pub use logins::{LoggedOut, LoginChoice, LoginError, LoginKind, Revocation};
 pub use registry::ModelRegistry;
 pub use request::RequestedModel;
 pub use resolve::ModelName;
@@ -42,5 +55,6 @@ pub(crate) use scope::{ScopedName, model_scope};
 pub use select::{
     ModelOrigin, ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model,
 };
+pub use status::{AuthStatus, ExplainedSource, SourceOutcome};
 pub use update::{CatalogUpdate, ProviderUpdate, UpdateError, update_models};
 pub use usable::UnusableModel;

@@ -6,6 +6,7 @@
 use pi_ai::ThinkingLevel;
 use pi_coding_agent::ToolSelection;
 use pi_coding_agent::extension::{Flag, FlagKind};
+use pi_coding_agent::models::CredentialName;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -32,6 +33,7 @@ pub(crate) struct Arguments {
     pub(crate) fallbacks: Vec<String>,
     pub(crate) thinking: Option<ThinkingLevel>,
     pub(crate) api_key: Option<SecretString>,
+    pub(crate) accounts: Vec<CredentialName>,
 
     /// Text or the name of a file that contains it; also for `append_system_prompt`.
     pub(crate) system_prompt: Option<String>,

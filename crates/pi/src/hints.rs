@@ -197,9 +197,7 @@ impl Hint for CredentialError {
     fn hint(&self) -> Option<String> {
         match self {
             // The message names the environment variable already.
-            Self::Missing { provider, .. } | Self::Expired { provider, .. } => {
-                accepts_keys(provider).then(|| store_key(provider))
-            }
+            Self::Missing { provider, .. } => accepts_keys(provider).then(|| store_key(provider)),
             _ => None,
         }
     }

@@ -139,7 +139,7 @@ fn credential(request: &FailedRequest<'_>) -> String {
         Some(CredentialSource::StoredKey) => format!("the key of {provider} in auth.json"),
         Some(CredentialSource::Login { .. }) => format!("the login of {provider} in auth.json"),
         Some(CredentialSource::ModelsFile) => format!("the apiKey of {provider} in models.json"),
-        Some(CredentialSource::Variable(name)) => name.to_owned(),
+        Some(CredentialSource::Variable(name) | CredentialSource::Cloud(name)) => name.to_owned(),
         Some(CredentialSource::NotNeeded) | None => format!("the key of {provider}"),
     }
 }

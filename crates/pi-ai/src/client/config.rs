@@ -50,6 +50,13 @@ pub struct AuthorizationRequest {
     pub rejected: Option<Authorization>,
 }
 
+impl AuthorizationRequest {
+    /// Creates the first request for the credentials of a model.
+    pub fn new(model: Arc<Model>) -> Self {
+        Self { model, env: EnvOverrides::new(), rejected: None }
+    }
+}
+
 /// A response that is not 2xx.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

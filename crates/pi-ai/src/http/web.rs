@@ -82,6 +82,10 @@ impl WebClient {
         Self { http: HttpClient::new(env) }
     }
 
+    pub(crate) fn of(http: HttpClient) -> Self {
+        Self { http }
+    }
+
     /// Sends a request and waits for the head of its response.
     pub async fn send(&self, request: WebRequest) -> Result<WebResponse, WebError> {
         let plain = |message: String| WebError { message, code: None };

@@ -68,18 +68,22 @@ impl ValueResolver {
                 CommandRuns::EachTime => self.run(line).await,
             };
         }
+        self.without_command(text, own)
+    }
+
+    /// Returns the reason why the text has no value; `None` if it may have one. Runs no command.
+    pub fn problem(&self, text: &str, own: &BTreeMap<String, String>) -> Option<String> {
+        if text.starts_with('!') { None } else { self.without_command(text, own).err() }
+    }
+
+    /// Resolves a text that is not a command.
+    fn without_command(&self, text: &str, own: &BTreeMap<String, String>) -> Output {
         let variable = |name: &str| self.variable(name, own);
         match resolve_value(text, &variable) {
             Ok(value) if value.is_empty() => Err("it is empty".to_owned()),
             Ok(value) => Ok(value),
             Err(name) => Err(format!("the variable {name} is not set")),
         }
-    }
-
-    /// Returns true if the text may have a value. Runs no command.
-    pub fn may_resolve(&self, text: &str, own: &BTreeMap<String, String>) -> bool {
-        let variable = |name: &str| self.variable(name, own);
-        text.starts_with('!') || resolve_value(text, &variable).is_ok_and(|value| !value.is_empty())
     }
 
     /// Returns a variable of `own`, else of the environment.
@@ -96,11 +100,20 @@ impl ValueResolver {
         cell.get_or_init(|| self.run(line)).await.clone()
     }
 
-    /// Runs a command and returns its trimmed output.
+    /// Runs a command line and returns its trimmed output.
     async fn run(&self, line: &str) -> Output {
         let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-        let mut command = Command::new(shell);
-        command.arg(flag).arg(line).current_dir(&self.environment.cwd);
+        let program = [shell, flag, line];
+        self.run_program(program.into_iter().map(str::to_owned).collect()).await
+    }
+
+    /// Runs a program with its arguments and returns its trimmed output.
+    pub(crate) async fn run_program(&self, program: Vec<String>) -> Output {
+        let Some((name, arguments)) = program.split_first() else {
+            return Err("the command is empty".to_owned());
+        };
+        let mut command = Command::new(name);
+        command.args(arguments).current_dir(&self.environment.cwd);
         command.env_clear().envs(self.environment.variables.iter());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);

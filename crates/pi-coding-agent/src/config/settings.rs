@@ -20,6 +20,7 @@ mod store;
 use std::collections::BTreeMap;
 
 use pi_agent::{QueueMode, SteeringDelivery};
+use pi_ai::oauth::Service;
 use pi_protocol::ThinkingLevel;
 use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
@@ -73,6 +74,13 @@ pub struct Settings {
     /// Keeps prompt caches alive while a run works (`streaming`), also between runs (`idle`), or
     /// not at all (`off`). Only in the user's file.
     pub cache_warming: Option<CacheWarmingMode>,
+
+    /// Accounts to use, by provider: `{"openai": "work"}` uses the entry `openai@work` of
+    /// `auth.json`. The name `default` is the entry without an account.
+    pub accounts: Option<BTreeMap<String, String>>,
+    /// Services for signing in, by name: additions to the built-in ones and changes to them. Only
+    /// in the user's file, since a service receives tokens.
+    pub oauth: Option<BTreeMap<String, Service>>,
 
     /// Number of steering messages that are delivered at once.
     #[serde(deserialize_with = "choices::queue_mode")]

@@ -80,9 +80,10 @@ async fn requested(
     options: &AgentOptions,
 ) -> Result<ChosenModel, SelectModelError> {
     let mut chosen = ChosenModel::default();
+    let model = options.model.as_deref().map(|model| registry.with_account(model));
     let request = ModelRequest {
         provider: options.provider.as_deref(),
-        model: options.model.as_deref(),
+        model: model.as_deref(),
         level: options.thinking_level,
         has_key: options.api_key.is_some(),
     };
@@ -90,7 +91,7 @@ async fn requested(
     if let Some(key) = &options.api_key {
         registry.set_key(&found.model.provider, key.clone());
     }
-    let usable = registry.check_usable(&found.model).await;
+    let usable = registry.check_usable(&found.model);
     usable.map_err(|reason| unusable(ModelOrigin::Request, &found.model, reason))?;
     chosen.model = Some(found.model);
     chosen.level = found.level;
@@ -181,7 +182,7 @@ async fn default_model(
     let Some(provider) = provider else {
         let request = ModelRequest { model: id, ..ModelRequest::default() };
         let Some(found) = registry.request(&request).await? else { return Ok(None) };
-        let usable = registry.check_usable(&found.model).await;
+        let usable = registry.check_usable(&found.model);
         usable.map_err(|reason| unusable(origin, &found.model, reason))?;
         return Ok(Some(found.model));
     };
@@ -218,7 +219,7 @@ async fn first_usable(registry: &ModelRegistry) -> Option<Arc<Model>> {
 async fn unusable_providers(registry: &ModelRegistry) -> Vec<Diagnostic> {
     let mut problems = Vec::new();
     for provider in registry.models().configured() {
-        if let Err(reason) = registry.check_provider(&provider).await {
+        if let Err(reason) = registry.check_provider(&provider) {
             let message = format!("the provider {provider} of models.json is not used: {reason}");
             problems.push(Diagnostic::warning(None, message));
         }

@@ -67,11 +67,11 @@ impl Services {
         let (settings, trust) = load_settings(options, trusted, &mut problems);
         let (file, invalid) = ModelsFile::load(&environment.agent_directory.join("models.json"));
         problems.extend(invalid);
-        let auth = AuthStore::new(&environment.agent_directory);
+        let auth = Arc::new(AuthStore::new(&environment.agent_directory));
         problems.extend(auth.check());
         let registry =
-            ModelRegistry::new(environment.clone(), file, move |provider| auth.look_up(provider))
-                .with_proxy(settings.settings().http_proxy.clone());
+            ModelRegistry::new(environment.clone(), file, auth).with_settings(settings.settings());
+        options.accounts.iter().cloned().for_each(|name| registry.choose_account(name));
         let resources = load_resources(environment, &settings, &options.resources);
         problems.extend(settings.diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());
@@ -112,8 +112,8 @@ impl Services {
         let (file, _) =
             ModelsFile::load(&self.options.environment.agent_directory.join("models.json"));
         self.registry.reload(file);
-        let proxy = services.settings().settings().http_proxy.clone();
-        services.registry = self.registry.clone().with_proxy(proxy);
+        let settings = services.settings().settings().clone();
+        services.registry = self.registry.clone().with_settings(&settings);
         services
     }
 

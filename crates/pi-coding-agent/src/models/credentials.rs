@@ -1,59 +1,18 @@
-//! Credentials of providers: their source, and their value for a request.
+//! Sources of credentials: the place from which a provider's credential comes.
 //!
 //! The sources in order are a key of the program (`--api-key`), the stored credential,
-//! `models.json` and the environment. If the first one that exists cannot be resolved, that is an
-//! error and no other is tried: a request with the key of another account is worse than none.
+//! `models.json`, and the environment with the chains of cloud providers. If the first one that
+//! exists cannot be resolved, that is an error and no other is tried: a request with the key of
+//! another account is worse than none.
 
 use std::collections::BTreeMap;
 
 use pi_ai::providers;
 use secrecy::SecretString;
 
+use super::accounts::CredentialName;
+use super::credential_error::{CredentialError, login_command, sign_in_again};
 use crate::config::{CommandRuns, StoredCredential, ValueResolver};
-
-/// The reasons why there is no key for a request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CredentialError {
-    /// No source has a key.
-    #[error("No API key found for {provider}. {advice}")]
-    Missing {
-        /// Id of the provider.
-        provider: String,
-        /// Advice for the user.
-        advice: String,
-    },
-    /// A configured key or header cannot be resolved.
-    #[error("{what} of {provider} cannot be resolved: {why}. Correct it in {file}.")]
-    Unresolved {
-        /// Description of the key or header.
-        what: String,
-        /// Id of the provider.
-        provider: String,
-        /// Reason why there is no value.
-        why: String,
-        /// Name of the file with the configuration.
-        file: &'static str,
-    },
-    /// The stored credential is invalid.
-    #[error("The stored credential of {provider} cannot be used: {why}")]
-    Broken {
-        /// Id of the provider.
-        provider: String,
-        /// Description of the problem.
-        why: String,
-    },
-    /// The login has expired.
-    #[error(
-        "The login of {provider} has expired, and this version cannot renew it. Log in again or use an API key. {advice}"
-    )]
-    Expired {
-        /// Id of the provider.
-        provider: String,
-        /// Advice for the user.
-        advice: String,
-    },
-}
 
 /// The source of a provider's credential, without the credential itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,13 +23,15 @@ pub enum CredentialSource {
     StoredKey,
     /// Login in `auth.json`.
     Login {
-        /// Expiry in milliseconds since 1970.
+        /// Expiry in milliseconds since 1970. A login that can be renewed outlives it.
         expires: f64,
     },
     /// Key in `models.json`.
     ModelsFile,
     /// Environment variable of this name.
     Variable(&'static str),
+    /// Source of this name in the chain of a cloud provider, such as an AWS profile.
+    Cloud(&'static str),
     /// The provider accepts requests without a key.
     NotNeeded,
 }
@@ -80,10 +41,10 @@ pub enum CredentialSource {
 pub(super) enum Source {
     /// Key of the program.
     Given(SecretString),
-    /// Entry of `auth.json`.
+    /// Entry of `auth.json` with a key or a login.
     Stored(StoredCredential),
-    /// Invalid entry of `auth.json`, with the problem.
-    Broken(String),
+    /// Entry of `auth.json` that cannot be used.
+    Broken(CredentialError),
     /// Key in `models.json`, unresolved.
     Configured(String),
     /// Environment variable.
@@ -94,19 +55,19 @@ pub(super) enum Source {
         /// Variables that are stored for the provider without a key.
         env: BTreeMap<String, String>,
     },
+    /// The chain of a cloud provider.
+    Cloud {
+        /// Name of the source that decides.
+        source: &'static str,
+        /// The source is configured. Otherwise only a request can tell whether it exists.
+        is_certain: bool,
+        /// Variables that are stored for the provider without a key.
+        env: BTreeMap<String, String>,
+    },
     /// The provider accepts requests without a key.
     NotNeeded,
     /// No source has a key.
     Missing,
-}
-
-/// The resolved credential for a request.
-#[derive(Debug, Clone)]
-pub(super) struct Secret {
-    pub(super) key: SecretString,
-    pub(super) bearer: bool,
-    /// Variables that are stored with the key.
-    pub(super) env: BTreeMap<String, String>,
 }
 
 /// An unresolved value of a configuration file.
@@ -126,30 +87,57 @@ pub(super) fn variable(
     names.iter().find_map(|name| Some((*name, lookup(name).filter(|value| !value.is_empty())?)))
 }
 
-/// Returns the variables in the provider's URL.
-pub(super) fn needed_variables(provider: &str) -> &'static [&'static str] {
-    match provider {
-        "cloudflare-workers-ai" => &["CLOUDFLARE_ACCOUNT_ID"],
-        "cloudflare-ai-gateway" => &["CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"],
-        _ => &[],
-    }
+/// Returns true if a provider has API keys. Those of the user's file do.
+pub(super) fn has_keys(provider: &str) -> bool {
+    providers::provider(provider).is_none_or(|info| !info.key_env.is_empty())
 }
 
-/// Returns true if all variables in the provider's URL are set.
-pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<String>) -> bool {
-    let needed = needed_variables(provider);
-    needed.iter().all(|name| lookup(name).is_some_and(|value| !value.is_empty()))
-}
-
-/// Returns the advice for a provider without a key.
-pub(super) fn advice(provider: &str) -> String {
+/// Returns the error of a provider without a credential. `has_login` is true if one can sign in.
+pub(super) fn missing(provider: &str, has_login: bool) -> CredentialError {
+    let name = provider.to_owned();
+    let login = login_command(&CredentialName::new(provider));
     match providers::provider(provider).map(|info| info.key_env.last()) {
-        Some(Some(name)) => format!("Set {name} or store a key in auth.json."),
-        Some(None) => {
-            "The provider requires a login, which this version does not support.".to_owned()
-        }
-        None => "Add an \"apiKey\" for the provider to models.json.".to_owned(),
+        Some(Some(variable)) if has_login => CredentialError::Missing {
+            provider: name,
+            advice: format!("Set {variable}, store a key in auth.json, or sign in with `{login}`."),
+        },
+        Some(Some(variable)) => CredentialError::Missing {
+            provider: name,
+            advice: format!("Set {variable} or store a key in auth.json."),
+        },
+        Some(None) => CredentialError::NotSignedIn {
+            provider: name,
+            advice: format!("The provider has no API keys; sign in with `{login}`."),
+        },
+        None if has_login => CredentialError::Missing {
+            provider: name,
+            advice: format!(
+                "Add an \"apiKey\" for the provider to models.json, or sign in with `{login}`."
+            ),
+        },
+        None => CredentialError::Missing {
+            provider: name,
+            advice: "Add an \"apiKey\" for the provider to models.json.".to_owned(),
+        },
     }
+}
+
+/// Returns the error of a chosen account without a stored credential.
+pub(super) fn no_account(name: &CredentialName, account: &str) -> CredentialError {
+    let (provider, account) = (name.provider.clone(), account.to_owned());
+    let advice = format!("Add it with `{}`, or choose another account.", login_command(name));
+    CredentialError::NoAccount { provider, account, advice }
+}
+
+/// Returns the error of a stored credential whose type the provider does not have.
+pub(super) fn wrong_type(name: &CredentialName, stored: &StoredCredential) -> CredentialError {
+    let (stored, advice) = match stored {
+        StoredCredential::Oauth { .. } => {
+            ("a login", "Store a key, or remove the entry from auth.json.".to_owned())
+        }
+        StoredCredential::ApiKey { .. } => ("an API key", sign_in_again(name)),
+    };
+    CredentialError::WrongType { provider: name.provider.clone(), stored, advice }
 }
 
 impl Source {
@@ -165,79 +153,80 @@ impl Source {
             }
             Self::Configured(_) => CredentialSource::ModelsFile,
             Self::Variable { name, .. } => CredentialSource::Variable(name),
+            Self::Cloud { source, is_certain: true, .. } => CredentialSource::Cloud(source),
             Self::NotNeeded => CredentialSource::NotNeeded,
-            Self::Missing => return None,
+            Self::Cloud { is_certain: false, .. } | Self::Missing => return None,
         })
     }
 
-    /// Returns true if the credential may have a value. Runs no command.
-    pub(super) fn is_usable(&self, resolver: &ValueResolver) -> bool {
-        match self {
-            Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
-                resolver.may_resolve(text, env)
-            }
-            Self::Configured(text) => resolver.may_resolve(text, &BTreeMap::new()),
-            Self::Missing
-            | Self::Broken(_)
-            | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => false,
-            Self::Given(_) | Self::Stored(_) | Self::Variable { .. } | Self::NotNeeded => true,
-        }
-    }
-
-    /// Resolves the credential. `now` is in milliseconds since 1970.
-    pub(super) async fn resolve(
-        self,
+    /// Returns the reason why the credential has no value; `None` if it may have one. Runs no
+    /// command. `has_login` is true if a user can sign in to the provider.
+    pub(super) fn problem(
+        &self,
         provider: &str,
         resolver: &ValueResolver,
-        now: f64,
-    ) -> Result<Secret, CredentialError> {
-        let plain = |key: String| Secret { key: key.into(), bearer: false, env: BTreeMap::new() };
-        match self {
-            Self::Given(key) => Ok(Secret { key, bearer: false, env: BTreeMap::new() }),
+        has_login: bool,
+    ) -> Option<CredentialError> {
+        let (value, env) = match self {
             Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
-                let configured = ConfiguredValue {
-                    text: &text,
-                    what: "The stored key",
-                    provider,
-                    file: "auth.json",
-                };
-                let key = resolver.resolve(&text, &env, CommandRuns::Once).await;
-                Ok(Secret { env, ..plain(key.map_err(|why| configured.failed(why))?) })
-            }
-            Self::Stored(StoredCredential::Oauth { expires, .. }) if expires <= now => {
-                let (provider, advice) = (provider.to_owned(), advice(provider));
-                Err(CredentialError::Expired { provider, advice })
-            }
-            Self::Stored(StoredCredential::Oauth { access, .. }) => {
-                Ok(Secret { bearer: true, ..plain(access) })
+                (ConfiguredValue::stored(text, provider), env)
             }
             Self::Configured(text) => {
-                let file = "models.json";
-                let configured =
-                    ConfiguredValue { text: &text, what: "The apiKey", provider, file };
-                configured.value(resolver).await.map(plain)
+                (ConfiguredValue::configured(text, provider), &BTreeMap::new())
             }
-            Self::Variable { name, key, env } => {
-                Ok(Secret { bearer: name == "ANTHROPIC_AUTH_TOKEN", env, ..plain(key) })
-            }
-            Self::Broken(why) => {
-                Err(CredentialError::Broken { provider: provider.to_owned(), why })
-            }
-            // Wire formats require a key; a server that needs none ignores it.
-            Self::NotNeeded => Ok(plain("unused".to_owned())),
+            Self::Broken(error) => return Some(error.clone()),
             Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => {
-                let (provider, advice) = (provider.to_owned(), advice(provider));
-                Err(CredentialError::Missing { provider, advice })
+                return Some(missing(provider, has_login));
             }
+            Self::Given(_)
+            | Self::Stored(StoredCredential::Oauth { .. })
+            | Self::Variable { .. }
+            | Self::Cloud { .. }
+            | Self::NotNeeded => return None,
+        };
+        resolver.problem(value.text, env).map(|why| value.failed(why))
+    }
+
+    /// Returns true if the source is there only if a request succeeds.
+    pub(super) fn is_uncertain(&self) -> bool {
+        matches!(self, Self::Cloud { is_certain: false, .. })
+    }
+
+    /// Returns the variables that are stored with the credential.
+    pub(super) fn env(&self) -> BTreeMap<String, String> {
+        match self {
+            Self::Stored(StoredCredential::ApiKey { env, .. })
+            | Self::Variable { env, .. }
+            | Self::Cloud { env, .. } => env.clone(),
+            _ => BTreeMap::new(),
         }
     }
 }
 
-impl ConfiguredValue<'_> {
+impl<'a> ConfiguredValue<'a> {
+    /// Returns the key of `auth.json`.
+    pub(super) fn stored(text: &'a str, provider: &'a str) -> Self {
+        Self { text, what: "The stored key", provider, file: "auth.json" }
+    }
+
+    /// Returns the key of `models.json`.
+    pub(super) fn configured(text: &'a str, provider: &'a str) -> Self {
+        Self { text, what: "The apiKey", provider, file: "models.json" }
+    }
+
     /// Resolves the value. A command runs each time, since it may return short-lived tokens.
     pub(super) async fn value(&self, resolver: &ValueResolver) -> Result<String, CredentialError> {
-        let value = resolver.resolve(self.text, &BTreeMap::new(), CommandRuns::EachTime).await;
-        value.map_err(|why| self.failed(why))
+        self.resolve(resolver, &BTreeMap::new(), CommandRuns::EachTime).await
+    }
+
+    /// Resolves the value with variables of its own.
+    pub(super) async fn resolve(
+        &self,
+        resolver: &ValueResolver,
+        own: &BTreeMap<String, String>,
+        runs: CommandRuns,
+    ) -> Result<String, CredentialError> {
+        resolver.resolve(self.text, own, runs).await.map_err(|why| self.failed(why))
     }
 
     /// Creates the error. The text is left out, since it may be part of a secret.

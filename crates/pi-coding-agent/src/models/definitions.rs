@@ -176,6 +176,13 @@ impl Models {
         self.file.providers.iter().find(|(id, _)| id == provider).map(|(_, record)| record)
     }
 
+    /// Returns true if the user's file has an address for the provider's models.
+    pub(super) fn has_base_url(&self, provider: &str) -> bool {
+        self.record(provider).is_some_and(|record| {
+            record.base_url.is_some() || record.models.iter().any(|model| model.base_url.is_some())
+        })
+    }
+
     /// Returns true if the wire format of the provider's models is supported. Some built-in
     /// providers are not; the user's file can define models with another format for them.
     pub fn is_supported(&self, provider: &str) -> bool {

@@ -6,41 +6,47 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use pi_ai::{Authorization, Client, FailedResponse, KeyScheme};
+use pi_ai::cloud::CloudCache;
+use pi_ai::oauth::Service;
+use pi_ai::web::WebClient;
+use pi_ai::{AuthorizationRequest, Client, FailedResponse, providers};
 use pi_guard::secrets::Secrets;
-use pi_protocol::Model;
+use pi_protocol::{EnvOverrides, Model};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::credentials::{
-    ConfiguredValue, CredentialError, CredentialSource, Secret, Source, address_known, variable,
-};
+use super::accounts::{Accounts, CredentialName, split_account};
+use super::address::missing_variables;
+use super::authorize::Wanted;
+use super::credential_error::CredentialError;
+use super::credentials::{CredentialSource, Source};
 use super::definitions::Models;
 use super::file::{ModelsFile, ProviderRecord};
 use super::local::{self, Endpoint, ServerKind};
+use super::login_hooks::ProviderLogin;
 use super::resolve::ModelName;
 use super::updates::ModelUpdates;
-use crate::config::{AuthStore, StoredCredential, ValueResolver};
+use crate::config::{AuthStore, Settings, ValueResolver};
 use crate::extension::Registry;
-use crate::secrets::{configured_secrets, header_secrets};
+use crate::secrets::configured_secrets;
 use crate::{Diagnostic, Environment};
-
-/// Looks up the stored credential of a provider. Called for each request, since another program may
-/// change it.
-type StoredCredentials = dyn Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync;
 
 /// All models with their credentials. Clones share their state.
 #[derive(Clone)]
 pub struct ModelRegistry {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     client: Client,
 }
 
-struct Shared {
-    environment: Environment,
-    stored: Box<StoredCredentials>,
-    resolver: ValueResolver,
+pub(super) struct Shared {
+    pub(super) environment: Environment,
+    pub(super) store: Arc<AuthStore>,
+    pub(super) resolver: ValueResolver,
+    /// Credentials of the cloud providers' chains.
+    pub(super) cloud: CloudCache,
+    /// Held while a login is renewed, so that the requests of this process wait for one renewal.
+    pub(super) renewal: Arc<tokio::sync::Mutex<()>>,
     /// Secrets to redact; collected when they are first needed.
     secrets: OnceLock<Secrets>,
     state: RwLock<State>,
@@ -50,41 +56,46 @@ struct Shared {
 
 /// The mutable state of a registry.
 #[derive(Default)]
-struct State {
-    models: Models,
+pub(super) struct State {
+    pub(super) models: Models,
     /// The user's file, without the providers of extensions.
     file: ModelsFile,
-    registered: Registered,
+    pub(super) registered: Registered,
     /// Keys of the program, by provider.
-    given: BTreeMap<String, SecretString>,
+    pub(super) given: BTreeMap<String, SecretString>,
+    /// The accounts that were chosen.
+    pub(super) accounts: Accounts,
+    /// Services of the settings, by name.
+    pub(super) services: BTreeMap<String, Service>,
+    /// Sends the requests of logins and of cloud providers' chains.
+    web: Option<WebClient>,
     /// Local servers were probed.
     probed: bool,
 }
 
 /// Providers of extensions.
 #[derive(Default)]
-struct Registered {
+pub(super) struct Registered {
     generation: u64,
     records: Vec<(String, ProviderRecord)>,
     /// Providers that answer requests themselves, and need no credentials or wire format of ours.
     streaming: BTreeSet<String>,
+    /// Logins, by provider.
+    pub(super) logins: BTreeMap<String, ProviderLogin>,
 }
 
 impl ModelRegistry {
-    /// Creates a registry of the catalog and the user's file. `stored` looks up the stored
-    /// credential of a provider.
-    pub fn new(
-        environment: Environment,
-        file: ModelsFile,
-        stored: impl Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync + 'static,
-    ) -> Self {
+    /// Creates a registry of the catalog, the user's file and the stored credentials.
+    pub fn new(environment: Environment, file: ModelsFile, store: Arc<AuthStore>) -> Self {
         let updates = ModelUpdates::new(&environment.agent_directory);
         let models = Models::new(file.clone()).with_updates(updates);
         let state = State { models, file, ..State::default() };
         let shared = Arc::new(Shared {
             resolver: ValueResolver::new(environment.clone()),
             environment,
-            stored: Box::new(stored),
+            store,
+            cloud: CloudCache::new(),
+            renewal: Arc::default(),
             secrets: OnceLock::new(),
             state: RwLock::new(state),
             last_failure: Mutex::default(),
@@ -95,15 +106,14 @@ impl ModelRegistry {
             Client::new(move |name| variables.environment.variable(name).map(str::to_owned))
                 .with_authorization(move |request| {
                     let shared = Arc::clone(&asked);
-                    Box::pin(
-                        async move { shared.authorize(&request.model).await.map_err(Into::into) },
-                    )
+                    Box::pin(async move { shared.authorize(&request).await.map_err(Into::into) })
                 })
                 .with_redaction(move |text| quoted.secrets().redact_known(text).into_owned())
                 .with_failures(move |failure| {
                     let last = failed.last_failure.lock();
                     *last.unwrap_or_else(PoisonError::into_inner) = Some(failure);
                 });
+        shared.write(|state| state.web = Some(client.web()));
         Self { shared, client }
     }
 
@@ -111,7 +121,39 @@ impl ModelRegistry {
     #[must_use]
     pub fn with_proxy(mut self, url: Option<String>) -> Self {
         self.client = self.client.with_proxy(url);
+        self.shared.write(|state| state.web = Some(self.client.web()));
         self
+    }
+
+    /// Applies the accounts and services of the settings.
+    #[must_use]
+    pub fn with_settings(self, settings: &Settings) -> Self {
+        let accounts = settings.accounts.clone().unwrap_or_default();
+        let services = settings.oauth.clone().unwrap_or_default();
+        self.shared.write(|state| {
+            state.accounts.configured = accounts;
+            state.services = services;
+        });
+        self.with_proxy(settings.http_proxy.clone())
+    }
+
+    /// Uses an account for the requests of its provider. It takes precedence over the settings.
+    pub fn choose_account(&self, name: CredentialName) {
+        self.shared.write(|state| {
+            state.accounts.given.insert(name.provider.clone(), name);
+        });
+    }
+
+    /// Chooses the account that a model names, as in `openai@work/gpt`. Returns the model without
+    /// the account.
+    pub(crate) fn with_account(&self, model: &str) -> String {
+        match split_account(model) {
+            Some((rest, name)) if self.models().providers().any(|id| id == name.provider) => {
+                self.choose_account(name);
+                rest
+            }
+            _ => model.to_owned(),
+        }
     }
 
     /// Returns a snapshot of the models.
@@ -153,9 +195,9 @@ impl ModelRegistry {
             return false;
         }
         let source = self.shared.source(provider);
-        let env = source.env();
-        let resolver = &self.shared.resolver;
-        source.is_usable(resolver) && address_known(provider, &|name| resolver.variable(name, &env))
+        !source.is_uncertain()
+            && self.shared.problem(provider, &source).is_none()
+            && self.shared.missing_variables(provider, &source).is_empty()
     }
 
     /// Returns the source of a provider's credential; `None` if there is none. Resolves nothing.
@@ -175,7 +217,28 @@ impl ModelRegistry {
 
     /// Resolves the key for requests to a provider.
     pub async fn api_key(&self, provider: &str) -> Result<SecretString, CredentialError> {
-        self.shared.secret(provider).await.map(|secret| secret.key)
+        self.key_for(provider, None).await
+    }
+
+    /// Resolves the key or token for requests to a provider. A login is renewed if it does not stay
+    /// valid for this time.
+    pub async fn bearer_token(
+        &self,
+        provider: &str,
+        remaining: Duration,
+    ) -> Result<SecretString, CredentialError> {
+        self.key_for(provider, Some(remaining.as_secs_f64() * 1000.0)).await
+    }
+
+    async fn key_for(
+        &self,
+        provider: &str,
+        remaining: Option<f64>,
+    ) -> Result<SecretString, CredentialError> {
+        let env = EnvOverrides::new();
+        let wanted = Wanted { provider, env: &env, rejected: None, remaining };
+        let authorization = self.shared.credentials(wanted).await?;
+        authorization.key.ok_or_else(|| CredentialError::NotAKey { provider: provider.to_owned() })
     }
 
     /// Resolves the key and the configured headers for requests to a model.
@@ -183,26 +246,9 @@ impl ModelRegistry {
         &self,
         model: &Model,
     ) -> Result<(Option<SecretString>, BTreeMap<String, String>), CredentialError> {
-        let authorization = self.shared.authorize(model).await?;
+        let request = AuthorizationRequest::new(Arc::new(model.clone()));
+        let authorization = self.shared.authorize(&request).await?;
         Ok((authorization.key, authorization.headers))
-    }
-
-    /// Returns the tokens of a login; `None` if the provider has none.
-    pub fn stored_login(&self, provider: &str) -> Option<StoredCredential> {
-        let stored = (self.shared.stored)(provider).ok().flatten();
-        stored.filter(|stored| matches!(stored, StoredCredential::Oauth { .. }))
-    }
-
-    /// Stores the tokens of a login that were renewed.
-    pub fn store_login(
-        &self,
-        provider: &str,
-        login: &StoredCredential,
-    ) -> Result<(), crate::config::ConfigError> {
-        if let StoredCredential::Oauth { access, refresh, .. } = login {
-            self.secrets().add([access.clone(), refresh.clone()]);
-        }
-        AuthStore::new(&self.shared.environment.agent_directory).set(provider, login)
     }
 
     /// Returns the secrets of this program: configured ones, and the keys of requests.
@@ -241,6 +287,8 @@ impl ModelRegistry {
             return;
         }
         let providers = registry.providers();
+        let logins = providers.iter();
+        let logins = logins.filter_map(|own| Some((own.id.clone(), own.login.clone()?))).collect();
         let streaming: BTreeSet<String> = providers
             .iter()
             .filter(|provider| provider.stream.is_some())
@@ -253,7 +301,7 @@ impl ModelRegistry {
             .collect();
         self.shared.write(|state| {
             let changed = records != state.registered.records;
-            state.registered = Registered { generation, records, streaming };
+            state.registered = Registered { generation, records, streaming, logins };
             if changed {
                 state.update_models();
             }
@@ -318,104 +366,42 @@ impl State {
 }
 
 impl Shared {
-    fn read<T>(&self, read: impl FnOnce(&State) -> T) -> T {
+    pub(super) fn read<T>(&self, read: impl FnOnce(&State) -> T) -> T {
         // No code panics while it holds the lock, so the state is always consistent.
         read(&self.state.read().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
+    pub(super) fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
         write(&mut self.state.write().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    fn secrets(&self) -> &Secrets {
+    pub(super) fn secrets(&self) -> &Secrets {
         self.secrets.get_or_init(|| Secrets::new(configured_secrets(&self.environment)))
     }
 
-    /// Returns the source of a provider's credential.
-    fn source(&self, provider: &str) -> Source {
-        let (given, configured, keyless) = self.read(|state| {
-            let configured =
-                state.models.record(provider).and_then(|record| record.api_key.clone());
-            let keyless = state.models.needs_no_key(provider);
-            (state.given.get(provider).cloned(), configured, keyless)
-        });
-        if let Some(key) = given.filter(|key| !key.expose_secret().is_empty()) {
-            return Source::Given(key);
-        }
-        let mut env = BTreeMap::new();
-        match (self.stored)(provider) {
-            // Stored variables without a key may contain the key.
-            Ok(Some(StoredCredential::ApiKey { key, env: stored, .. }))
-                if key.as_ref().is_none_or(String::is_empty) =>
-            {
-                env = stored;
-            }
-            Ok(Some(stored)) => return Source::Stored(stored),
-            // The user meant this credential, so no other replaces it.
-            Err(why) => return Source::Broken(why),
-            Ok(None) => {}
-        }
-        if let Some(text) = configured {
-            return Source::Configured(text);
-        }
-        match variable(provider, &|name| self.resolver.variable(name, &env)) {
-            Some((name, key)) => Source::Variable { name, key, env },
-            None if keyless => Source::NotNeeded,
-            None => Source::Missing,
-        }
+    /// Returns the client for logins and for the chains of cloud providers.
+    pub(super) fn web(&self) -> WebClient {
+        let known = self.read(|state| state.web.clone());
+        known.unwrap_or_else(|| WebClient::new(Arc::new(|_| None)))
     }
 
-    async fn secret(&self, provider: &str) -> Result<Secret, CredentialError> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = now.as_secs_f64() * 1000.0;
-        self.source(provider).resolve(provider, &self.resolver, now).await
+    /// Returns the name of a provider for people.
+    pub(super) fn display_name(&self, provider: &str) -> String {
+        let own = self.read(|state| state.models.display_name(provider).map(str::to_owned));
+        let built_in = || providers::provider(provider).map(|info| info.name.to_owned());
+        own.or_else(built_in).unwrap_or_else(|| provider.to_owned())
     }
 
-    /// Returns the key and the headers of a request to `model`.
-    async fn authorize(&self, model: &Model) -> Result<Authorization, CredentialError> {
-        let secret = self.secret(&model.provider).await?;
+    /// Returns the reason why a source has no credential, as far as it is known without a request.
+    pub(super) fn problem(&self, provider: &str, source: &Source) -> Option<CredentialError> {
+        source.problem(provider, &self.resolver, self.has_login(provider))
+    }
+
+    /// Returns the variables that are missing in the address of a provider.
+    pub(super) fn missing_variables(&self, provider: &str, source: &Source) -> Vec<String> {
+        let env = source.env();
         let models = self.read(|state| state.models.clone());
-        let mut headers = BTreeMap::new();
-        if let Some(record) = models.record(&model.provider) {
-            let own = record.models.iter().rev().find(|own| own.id == model.id);
-            let changed = record.model_overrides.get(&model.id);
-            let written = record
-                .headers
-                .iter()
-                .chain(own.into_iter().flat_map(|own| &own.facts.headers))
-                .chain(changed.into_iter().flat_map(|changed| &changed.headers));
-            if record.auth_header {
-                let bearer = format!("Bearer {}", secret.key.expose_secret());
-                headers.insert("Authorization".to_owned(), bearer);
-            }
-            for (name, text) in written {
-                let (what, provider) = (format!("The header {name}"), model.provider.as_str());
-                let written = ConfiguredValue { text, what: &what, provider, file: "models.json" };
-                headers.insert(name.clone(), written.value(&self.resolver).await?);
-            }
-        }
-        // Added before an error can quote them.
-        self.secrets().add([secret.key.expose_secret().to_owned()]);
-        self.secrets().add(header_secrets(&headers));
-        let mut authorization = Authorization::new(secret.key);
-        if secret.bearer {
-            authorization.scheme = KeyScheme::Bearer;
-        }
-        authorization.headers = headers;
-        authorization.env = secret.env;
-        Ok(authorization)
-    }
-}
-
-impl Source {
-    /// Returns the variables that are stored with the credential.
-    fn env(&self) -> BTreeMap<String, String> {
-        match self {
-            Self::Stored(StoredCredential::ApiKey { env, .. }) | Self::Variable { env, .. } => {
-                env.clone()
-            }
-            _ => BTreeMap::new(),
-        }
+        missing_variables(provider, source, &models, &|name| self.resolver.variable(name, &env))
     }
 }
 

@@ -66,7 +66,7 @@ impl ModelRegistry {
         }
         if names_local && found.is_err() {
             let provider = head.split('/').next().unwrap_or(head).to_lowercase();
-            if let Err(reason) = self.check_provider(&provider).await {
+            if let Err(reason) = self.check_provider(&provider) {
                 let (origin, model) = (ModelOrigin::Request, text.to_owned());
                 return Err(SelectModelError::Unusable { origin, model, reason });
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pi_ai::{providers, wire};
 use pi_protocol::Model;
 
-use super::credentials::{CredentialError, needed_variables};
+use super::credential_error::CredentialError;
 use super::initial::default_model;
 use super::local::{self, ServerKind};
 use super::registry::ModelRegistry;
@@ -24,8 +24,8 @@ pub enum UnusableModel {
     Address {
         /// Id of the provider.
         provider: String,
-        /// Names of the environment variables.
-        variables: Vec<&'static str>,
+        /// Names of the environment variables; alternatives are one text.
+        variables: Vec<String>,
     },
     /// The wire format of the model is not supported.
     #[error("this version does not support {provider} (format {api})")]
@@ -71,7 +71,7 @@ impl ModelRegistry {
         if local::names_local_provider(provider) && self.models().record(provider).is_none() {
             self.find_local_servers().await;
         }
-        self.check_provider(provider).await?;
+        self.check_provider(provider)?;
         let models = self.models();
         let exact = id.and_then(|id| self.find(provider, id));
         let replaced = exact.is_none() && id.is_some();
@@ -87,13 +87,14 @@ impl ModelRegistry {
     }
 
     /// Returns the reason why a model cannot be used, if there is one.
-    pub(crate) async fn check_usable(&self, model: &Model) -> Result<(), UnusableModel> {
-        self.check_provider(&model.provider).await?;
+    pub(crate) fn check_usable(&self, model: &Model) -> Result<(), UnusableModel> {
+        self.check_provider(&model.provider)?;
         self.check_format(model)
     }
 
-    /// Returns the reason why a provider cannot be used. Runs no command.
-    pub async fn check_provider(&self, provider: &str) -> Result<(), UnusableModel> {
+    /// Returns the reason why a provider cannot be used, as far as it is known without running a
+    /// command or sending a request.
+    pub fn check_provider(&self, provider: &str) -> Result<(), UnusableModel> {
         if self.is_available(provider) {
             return Ok(());
         }
@@ -113,9 +114,15 @@ impl ModelRegistry {
             let (provider, api) = (provider.to_owned(), api.to_owned());
             return Err(UnusableModel::Unsupported { provider, api });
         }
-        // A provider with a command is available, so no command runs here.
-        self.api_key(provider).await?;
-        let variables = needed_variables(provider).to_vec();
+        let source = self.shared.source(provider);
+        if let Some(error) = self.shared.problem(provider, &source) {
+            return Err(error.into());
+        }
+        let variables = self.shared.missing_variables(provider, &source);
+        if variables.is_empty() {
+            // A source that only a request can tell apart from none.
+            return Ok(());
+        }
         Err(UnusableModel::Address { provider: provider.to_owned(), variables })
     }
 

@@ -64,7 +64,7 @@ impl AgentSession {
         let models = self.0.models.as_ref()?;
         let request = ModelRequest { model: Some(text), ..ModelRequest::default() };
         let problem = match models.request(&request).await {
-            Ok(Some(found)) => match models.check_usable(&found.model).await {
+            Ok(Some(found)) => match models.check_usable(&found.model) {
                 Ok(()) => return Some(found),
                 Err(why) => why.to_string(),
             },

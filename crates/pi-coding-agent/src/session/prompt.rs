@@ -225,7 +225,7 @@ impl AgentSession {
         self.read_registry();
         let model = self.model().ok_or(PromptError::NoModel)?;
         if let Some(models) = &self.0.models {
-            models.check_usable(&model).await?;
+            models.check_usable(&model)?;
         }
         self.read_log()?;
         self.flush_bash()?;

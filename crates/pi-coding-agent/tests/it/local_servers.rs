@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::local::{
     Endpoint, LocalServer, ServerKind, discover, names_local_provider,
 };
@@ -206,7 +207,8 @@ async fn a_local_server_is_a_provider() {
         agent_directory: PathBuf::from("/nowhere"),
         variables: Arc::default(),
     };
-    let registry = ModelRegistry::new(environment, ModelsFile::default(), |_| Ok(None));
+    let auth = Arc::new(AuthStore::new(&environment.agent_directory));
+    let registry = ModelRegistry::new(environment, ModelsFile::default(), auth);
     assert!(registry.available().is_empty());
     assert!(server.requests().is_empty(), "nothing is probed before it is needed");
     let endpoint = Endpoint { kind: ServerKind::Vllm, address: server.address };

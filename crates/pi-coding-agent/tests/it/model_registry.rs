@@ -1,11 +1,11 @@
 //! Models with credentials, and the keys of requests.
 
-use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::StoredCredential;
+use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{CredentialSource, ModelRegistry, ModelsFile};
 use pi_protocol::{Context, StopReason, StreamOptions};
 use secrecy::ExposeSecret;
@@ -27,7 +27,21 @@ fn environment(cwd: &Path, variables: &[(&str, &str)]) -> Environment {
     }
 }
 
-fn registry(variables: &[(&str, &str)], file: &Value, stored: &Value) -> ModelRegistry {
+/// A registry with its directory of credentials.
+struct TestRegistry {
+    registry: ModelRegistry,
+    _directory: tempfile::TempDir,
+}
+
+impl Deref for TestRegistry {
+    type Target = ModelRegistry;
+
+    fn deref(&self) -> &ModelRegistry {
+        &self.registry
+    }
+}
+
+fn registry(variables: &[(&str, &str)], file: &Value, stored: &Value) -> TestRegistry {
     registry_in(Path::new("/"), variables, file, stored)
 }
 
@@ -36,15 +50,15 @@ fn registry_in(
     variables: &[(&str, &str)],
     file: &Value,
     stored: &Value,
-) -> ModelRegistry {
+) -> TestRegistry {
     let file = json!({ "providers": file });
     let (file, diagnostics) = ModelsFile::parse(&file.to_string(), Path::new("models.json"));
     assert_eq!(diagnostics, []);
-    let stored: BTreeMap<String, StoredCredential> =
-        serde_json::from_value(stored.clone()).unwrap();
-    ModelRegistry::new(environment(cwd, variables), file, move |provider| {
-        Ok(stored.get(provider).cloned())
-    })
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("auth.json"), stored.to_string()).unwrap();
+    let auth = Arc::new(AuthStore::new(directory.path()));
+    let registry = ModelRegistry::new(environment(cwd, variables), file, auth);
+    TestRegistry { registry, _directory: directory }
 }
 
 #[tokio::test]
@@ -53,7 +67,8 @@ async fn the_first_source_of_a_key_applies() {
     let key = |text: &str| json!({"groq": {"apiKey": text}});
     let stored = |text: &str| json!({"groq": {"type": "api_key", "key": text}});
     let none = json!({});
-    let login = |expires: f64| json!({"groq": {"type": "oauth", "access": "token", "refresh": "r", "expires": expires}});
+    let login =
+        json!({"groq": {"type": "oauth", "access": "token", "refresh": "r", "expires": 9e15}});
     for (case, variables, file, auth, given, available, expected) in [
         (
             "nothing",
@@ -146,15 +161,23 @@ async fn the_first_source_of_a_key_applies() {
             Ok("own"),
         ),
         ("stored empty", variable, none.clone(), stored(""), None, true, Ok("variable")),
-        ("login", variable, none.clone(), login(9e15), None, true, Ok("token")),
         (
-            "old login",
+            "stored empty and configured",
             variable,
-            none.clone(),
-            login(1000.0),
+            key("configured"),
+            stored(""),
             None,
             true,
-            Err("The login of groq has expired"),
+            Ok("variable"),
+        ),
+        (
+            "type that the provider lacks",
+            variable,
+            key("configured"),
+            login,
+            None,
+            false,
+            Err("The stored credential of groq is a login, which groq does not have."),
         ),
         ("given", variable, key("configured"), stored("stored"), Some("given"), true, Ok("given")),
     ] {
@@ -313,13 +336,10 @@ fn a_reload_replaces_the_file() {
 async fn an_invalid_stored_credential_is_not_replaced_by_another_source() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("auth.json"), r#"{"groq": {"type": "magic"}}"#).unwrap();
-    let auth = pi_coding_agent::config::AuthStore::new(directory.path());
+    let auth = Arc::new(AuthStore::new(directory.path()));
     let variables: &[(&str, &str)] = &[("GROQ_API_KEY", "variable"), ("OPENAI_API_KEY", "other")];
-    let registry = ModelRegistry::new(
-        environment(directory.path(), variables),
-        ModelsFile::default(),
-        move |provider| auth.look_up(provider),
-    );
+    let registry =
+        ModelRegistry::new(environment(directory.path(), variables), ModelsFile::default(), auth);
     assert!(!registry.is_available("groq") && registry.is_available("openai"));
     let error = registry.api_key("groq").await.unwrap_err().to_string();
     assert!(error.contains("The stored credential of groq cannot be used"), "{error}");

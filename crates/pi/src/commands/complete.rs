@@ -5,6 +5,7 @@
 //! problems.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use pi_coding_agent::config::settings::SettingsCatalog;
 use pi_coding_agent::config::{AuthStore, SettingsStore, resolve_session_directory};
@@ -58,7 +59,7 @@ fn sessions(environment: &Environment) -> Vec<Candidate> {
 fn registry(environment: Environment) -> ModelRegistry {
     let (file, _) = ModelsFile::load(&environment.agent_directory.join("models.json"));
     let auth = AuthStore::new(&environment.agent_directory);
-    ModelRegistry::new(environment, file, move |provider| auth.look_up(provider))
+    ModelRegistry::new(environment, file, Arc::new(auth))
 }
 
 /// Returns the models with credentials, as `provider/id`; also as an id, if the prefix begins one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{ModelRegistry, ModelsFile};
-use pi_coding_agent::{Diagnostic, Environment};
+use pi_coding_agent::{AgentOptions, Diagnostic, Environment, load_settings};
 
 /// Stored credentials and known providers.
 pub(crate) struct Credentials {
@@ -19,9 +19,10 @@ impl Credentials {
     pub(crate) fn open(environment: &Environment) -> Self {
         let store = Arc::new(AuthStore::new(&environment.agent_directory));
         let (file, problems) = ModelsFile::load(&models_file(&environment.agent_directory));
-        let stored = Arc::clone(&store);
-        let registry =
-            ModelRegistry::new(environment.clone(), file, move |provider| stored.look_up(provider));
+        let options = AgentOptions::new(environment.clone());
+        let (settings, _) = load_settings(&options, None, &mut Vec::new());
+        let registry = ModelRegistry::new(environment.clone(), file, Arc::clone(&store))
+            .with_settings(settings.settings());
         Self { store, registry, problems }
     }
 

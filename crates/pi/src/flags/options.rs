@@ -4,6 +4,7 @@
 //! Within a group, the order is that of the help.
 
 use pi_coding_agent::ToolChoice;
+use pi_coding_agent::models::InvalidAccount;
 
 use super::{Completes, Flag, Group};
 use crate::arguments::{Arguments, Mode};
@@ -133,6 +134,16 @@ const OPTIONS: &[Setting] = &[
             .takes("KEY")
             .details("Other users of the machine can see it in the process list; prefer the provider's environment variable."),
         Value(|a, key| a.api_key = Some(key.into())),
+    ),
+    option(
+        Flag::new("account", Model, "Account of a provider to use: PROVIDER@NAME, such as openai@work")
+            .takes("ACCOUNT")
+            .repeats()
+            .details("Accounts are entries of auth.json, added with `pi auth login PROVIDER --account NAME`. The name default is the entry without an account. The setting `accounts` chooses for a project; --model PROVIDER@NAME/MODEL chooses too."),
+        Checked(|a, text| {
+            a.accounts.push(text.parse().map_err(|error: InvalidAccount| error.to_string())?);
+            Ok(())
+        }),
     ),
     option(
         Flag::new("system-prompt", Prompt, "Replace the beginning of the system prompt")

@@ -1,11 +1,12 @@
 //! `--list-models`: lists the available models.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{ModelRegistry, ModelsFile, model_rows, model_table};
 use pi_coding_agent::session::SessionEvent;
-use pi_coding_agent::{Environment, add_registered_providers};
+use pi_coding_agent::{Environment, add_registered_providers, load_settings};
 
 use super::packages;
 use super::setup::{self, Refused};
@@ -19,7 +20,9 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, search:
     let auth = AuthStore::new(&environment.agent_directory);
     auth.check().iter().for_each(|problem| note(&format!("warning: {problem}")));
     let mut options = setup::options(arguments, environment.clone());
-    let registry = ModelRegistry::new(environment, file, move |provider| auth.look_up(provider));
+    let (settings, _) = load_settings(&options, None, &mut Vec::new());
+    let registry =
+        ModelRegistry::new(environment, file, Arc::new(auth)).with_settings(settings.settings());
     let packages = match packages::prepare(arguments.offline, &mut options).await {
         Ok(packages) => packages,
         Err(error) => return Refused::Package(error).report(),
@@ -52,7 +55,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, search:
 async fn report_unsupported(registry: &ModelRegistry) {
     for provider in registry.models().providers() {
         if registry.credential_source(provider).is_some()
-            && let Err(why) = registry.check_provider(provider).await
+            && let Err(why) = registry.check_provider(provider)
         {
             note(&format!("warning: the models of {provider} are not listed: {why}"));
         }

@@ -159,6 +159,7 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
     options.model.clone_from(&arguments.model);
     options.provider.clone_from(&arguments.provider);
     options.api_key.clone_from(&arguments.api_key);
+    options.accounts.clone_from(&arguments.accounts);
     options.thinking_level = arguments.thinking;
     options.fallbacks.clone_from(&arguments.fallbacks);
     options.models.clone_from(&arguments.models);

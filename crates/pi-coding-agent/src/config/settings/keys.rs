@@ -48,6 +48,8 @@ pub const KEYS: &[SettingKey] = &[
     key("hideThinkingBlock"),
     idle("showCacheMissNotices", "Reports misses of the prompt cache."),
     user_only(key("cacheWarming")),
+    key("accounts"),
+    user_only(key("oauth")),
     key("steeringMode"),
     key("followUpMode"),
     key("steeringDelivery"),

@@ -8,7 +8,7 @@ use pi_protocol::Provider;
 use serde_json::{Value, json};
 
 use super::{CommandHandler, RegistryError};
-use crate::models::ProviderRecord;
+use crate::models::{ProviderLogin, ProviderRecord};
 
 /// A tool of an extension.
 #[derive(Clone)]
@@ -130,18 +130,27 @@ pub struct ProviderRegistration {
     pub config: Value,
     /// Answers the requests of the provider instead of the built-in client.
     pub stream: Option<Arc<dyn Provider>>,
+    /// Signs in to the provider.
+    pub login: Option<ProviderLogin>,
 }
 
 impl ProviderRegistration {
     /// Registers a provider with a configuration, as `models.json` has it under `providers`.
     pub fn new(id: impl Into<String>, config: Value) -> Self {
-        Self { id: id.into(), config, stream: None }
+        Self { id: id.into(), config, stream: None, login: None }
     }
 
     /// Sets the implementation that answers the requests.
     #[must_use]
     pub fn stream(mut self, provider: Arc<dyn Provider>) -> Self {
         self.stream = Some(provider);
+        self
+    }
+
+    /// Sets the login of the provider.
+    #[must_use]
+    pub fn login(mut self, login: ProviderLogin) -> Self {
+        self.login = Some(login);
         self
     }
 

@@ -104,7 +104,7 @@ fn inspect(args: &CommandArgs) -> Result<Report, Failure> {
         return Ok(not(Status::Invalid, provider, BROKEN, error.to_string(), error.hint()));
     }
     // An unsupported provider stays unusable with any key.
-    if let Err(why) = wait(registry.check_provider(&provider))? {
+    if let Err(why) = registry.check_provider(&provider) {
         let reason = match why {
             UnusableModel::Unsupported { .. } => "provider_not_supported",
             _ => MISSING,

@@ -89,7 +89,7 @@ pub(crate) fn name(source: CredentialSource) -> &'static str {
         CredentialSource::Given | CredentialSource::NotNeeded => "none",
         CredentialSource::StoredKey | CredentialSource::Login { .. } => "auth.json",
         CredentialSource::ModelsFile => "models.json",
-        CredentialSource::Variable(name) => name,
+        CredentialSource::Variable(name) | CredentialSource::Cloud(name) => name,
     }
 }
 

@@ -131,7 +131,7 @@ fn check(credentials: &Credentials, provider: &str, is_readable: bool) -> KeySta
             format!("a login in auth.json until {}", credentials::date(expires))
         }
         CredentialSource::ModelsFile => "models.json".to_owned(),
-        CredentialSource::Variable(name) => name.to_owned(),
+        CredentialSource::Variable(name) | CredentialSource::Cloud(name) => name.to_owned(),
         CredentialSource::NotNeeded => "needs no key".to_owned(),
     };
     if credentials.known(provider).is_none() {
@@ -142,7 +142,7 @@ fn check(credentials: &Credentials, provider: &str, is_readable: bool) -> KeySta
         return bad(message, fix);
     }
     // No command runs: a provider with a command counts as usable.
-    if let Ok(Err(why)) = wait(registry.check_provider(provider)) {
+    if let Err(why) = registry.check_provider(provider) {
         let fix = match &why {
             UnusableModel::Unsupported { .. } => "Use another provider.".to_owned(),
             UnusableModel::Address { variables, .. } => format!("Set {}.", variables.join(" and ")),
