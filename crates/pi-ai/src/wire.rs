@@ -18,6 +18,7 @@ pub mod google;
 pub(crate) mod identity;
 mod ids;
 pub mod mistral;
+pub mod pi_messages;
 pub mod responses;
 mod sampling;
 pub mod socket;
@@ -94,6 +95,7 @@ pub static FORMATS: &[&dyn WireFormat] = &[
     &azure::AzureOpenAiResponses,
     &mistral::MistralConversations,
     &codex::OpenAiCodexResponses,
+    &pi_messages::PiMessages,
     &google::GoogleGenerativeAi,
 ];
 

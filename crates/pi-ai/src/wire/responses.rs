@@ -24,6 +24,7 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
+pub(super) use decode::complete_text;
 use serde_json::Value;
 
 pub(super) use decode::ResponsesDecoder;

@@ -2,7 +2,8 @@
 //!
 //! `fixtures/answers/API.jsonl`: every line has the status and the body of a response, and the
 //! observed message and events. For an intended difference, the expectation was changed and
-//! `deviation` has the reason. Empty deltas, which change nothing, are not compared.
+//! `deviation` has the reason. Empty deltas, which change nothing, and the event `start`, which comes
+//! from the client, are not compared.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ struct Case {
     answer: String,
     #[serde(default)]
     content: Vec<Value>,
-    stop_reason: StopReason,
+    stop_reason: Option<StopReason>,
     raw_stop_reason: Option<String>,
     error: Option<String>,
     response_id: Option<String>,
@@ -33,7 +34,7 @@ struct Case {
     _deviation: Option<String>,
 }
 
-fn check(api: &str, model: &str) {
+fn check(api: &str, provider: &str, model: &str) {
     let path = format!("{}/tests/fixtures/answers/{api}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let mut failures = Vec::new();
@@ -41,7 +42,7 @@ fn check(api: &str, model: &str) {
         let case: Case = serde_json::from_str(line).unwrap();
         let expected = expectation(&case);
         for size in [case.answer.len().max(1), 1, 7] {
-            let observed = decode(api, model, &case, size);
+            let observed = decode(api, (provider, model), &case, size);
             if observed != expected {
                 failures.push(format!("{}\n  {observed}\n  expected:\n  {expected}", case.name));
                 break;
@@ -52,7 +53,7 @@ fn check(api: &str, model: &str) {
 }
 
 fn expectation(case: &Case) -> Value {
-    let events: Vec<_> = case.events.iter().filter(|event| !event.ends_with(" \"\"")).collect();
+    let events: Vec<_> = case.events.iter().filter(|event| is_compared(event)).collect();
     json!({
         "content": case.content,
         "stopReason": case.stop_reason,
@@ -66,10 +67,10 @@ fn expectation(case: &Case) -> Value {
     })
 }
 
-fn decode(api: &str, model: &str, case: &Case, size: usize) -> Value {
+fn decode(api: &str, (provider, model): (&str, &str), case: &Case, size: usize) -> Value {
     let format = wire::format(api).unwrap();
     let model: Model = serde_json::from_value(json!({
-        "id": model, "api": api, "provider": "p", "baseUrl": "https://example.invalid",
+        "id": model, "api": api, "provider": provider, "baseUrl": "https://example.invalid",
     }))
     .unwrap();
     let context = Context::new().user("hi");
@@ -90,7 +91,7 @@ fn decode(api: &str, model: &str, case: &Case, size: usize) -> Value {
     let events: Vec<String> = std::iter::from_fn(|| out.pop_event())
         .filter(|_| case.status == 200)
         .map(|event| short(&serde_json::to_value(event).unwrap()))
-        .filter(|event| !event.ends_with(" \"\""))
+        .filter(|event| is_compared(event))
         .collect();
     let message = serde_json::to_value(out.into_message()).unwrap();
     let names = ["input", "output", "cacheRead", "cacheWrite", "totalTokens"];
@@ -112,6 +113,10 @@ fn decode(api: &str, model: &str, case: &Case, size: usize) -> Value {
     })
 }
 
+fn is_compared(event: &str) -> bool {
+    event != "start" && !event.ends_with(" \"\"")
+}
+
 /// Formats an event as in the fixture: type, content index and delta.
 fn short(event: &Value) -> String {
     let index = event.get("contentIndex").map(Value::to_string);
@@ -122,5 +127,10 @@ fn short(event: &Value) -> String {
 
 #[test]
 fn mistral_conversations_answers_match() {
-    check("mistral-conversations", "mistral-medium-3.5");
+    check("mistral-conversations", "mistral", "mistral-medium-3.5");
+}
+
+#[test]
+fn pi_messages_answers_match() {
+    check("pi-messages", "radius", "auto");
 }

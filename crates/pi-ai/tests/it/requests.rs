@@ -220,6 +220,11 @@ fn mistral_conversations_requests_match() {
 }
 
 #[test]
+fn pi_messages_requests_match() {
+    check("pi-messages");
+}
+
+#[test]
 fn a_model_without_known_limits_is_not_limited() {
     for format in wire::FORMATS {
         let model = serde_json::json!({

@@ -207,14 +207,14 @@ impl ResponsesDecoder {
         slot.done = true;
         match kind {
             ItemKind::Message => {
-                correct(out, slot.content_index, &item.message_text());
+                complete_text(out, slot.content_index, &item.message_text());
                 let signature = TextSignature::write(item.text("id"), item.some_text("phase"));
                 if let Some(AssistantBlock::Text(text)) = block(out, slot) {
                     text.text_signature = signature;
                 }
             }
             ItemKind::Reasoning => {
-                correct(out, slot.content_index, &item.thinking());
+                complete_text(out, slot.content_index, &item.thinking());
                 if let Some(AssistantBlock::Thinking(thinking)) = block(out, slot) {
                     thinking.thinking_signature = Some(item.0.to_string());
                 }
@@ -354,7 +354,7 @@ fn set_namespace(item: Item<'_>, slot: &Slot, out: &mut MessageBuilder) {
 
 /// Takes the complete text of a block: text that extends the block becomes a delta, text that
 /// contradicts it replaces it, and empty text is ignored.
-fn correct(out: &mut MessageBuilder, content_index: usize, whole: &str) {
+pub(in crate::wire) fn complete_text(out: &mut MessageBuilder, content_index: usize, whole: &str) {
     let so_far = match out.message_mut().content.get_mut(content_index) {
         Some(AssistantBlock::Text(text)) => &mut text.text,
         Some(AssistantBlock::Thinking(thinking)) => &mut thinking.thinking,
