@@ -187,7 +187,7 @@ fn texts(body: &Value, key: &str) -> Vec<String> {
 }
 
 /// Returns the ids of calls and of results in a request; `None` for formats that match them by
-/// position.
+/// position, and for `pi-messages`, whose gateway adapts conversations itself.
 fn ids(api: &str, body: &Value) -> Option<(Vec<String>, Vec<String>)> {
     let objects = |key: &str, inner: &str| {
         let mut found = Vec::new();
@@ -215,7 +215,6 @@ fn ids(api: &str, body: &Value) -> Option<(Vec<String>, Vec<String>)> {
         "bedrock-converse-stream" => {
             (objects("toolUse", "toolUseId"), objects("toolResult", "toolUseId"))
         }
-        "pi-messages" => (of_type("toolCall", "id"), texts(body, "toolCallId")),
         _ => return None,
     })
 }
