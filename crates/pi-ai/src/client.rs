@@ -24,7 +24,9 @@ pub use config::{
 use crate::credentials::{self, Credential};
 use crate::hooks::{self, HookPanicked};
 use crate::http::web;
-use crate::http::{Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, open, redacted};
+use crate::http::{
+    Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, Refused, open, redacted,
+};
 use crate::wire::{self, Call, HttpFailure, WireFormat};
 use crate::{Variables, catalog, providers};
 
@@ -346,10 +348,9 @@ impl Provider for Client {
                 Some(rejected) if matches!(refused.status, Some(401 | 403)) => {
                     let authorization = credentials.get(&call, Some(rejected)).await?;
                     let second = authorized(call, authorization, &env)?;
-                    let answer = exchange(&http, second, format, &outlets).await;
-                    answer.map_err(|refused| refused.text)
+                    exchange(&http, second, format, &outlets).await
                 }
-                _ => Err(refused.text),
+                _ => Err(refused),
             }
         });
         let mut stream = match &self.redact {
@@ -360,19 +361,6 @@ impl Provider for Client {
             message.provider_thinking_level = thinking_level;
         }
         stream
-    }
-}
-
-/// The reason why a call has no answer.
-struct Refused {
-    text: String,
-    /// The HTTP status, if there was a response.
-    status: Option<u16>,
-}
-
-impl<T: Into<String>> From<T> for Refused {
-    fn from(text: T) -> Self {
-        Self { text: text.into(), status: None }
     }
 }
 
@@ -408,7 +396,7 @@ async fn exchange(
             let model = Arc::clone(&model);
             request.body = hooks::call("on_payload", || hook(request.body, model)).await?;
         }
-        request.headers = call.headers(request.headers);
+        request.headers = format.headers(&call, request.headers);
         let mut failure = match open(http, &request, &call.options, format).await {
             Ok(response) => {
                 return Ok(Exchange { response, decoder: format.decoder(&call), diagnostics });
@@ -429,8 +417,9 @@ async fn exchange(
                 call = fallback.call;
             }
             None => {
+                diagnostics.extend(format.diagnostic(status));
                 let (status, text) = (status.status, failure_text(&call, format, &failure));
-                return Err(Refused { text, status: Some(status) });
+                return Err(Refused { text, status: Some(status), diagnostics });
             }
         }
     }

@@ -21,4 +21,4 @@ pub(crate) use connect::{Failure, OpenResponse, cause, open};
 pub(crate) use encoding::Encoding;
 pub(crate) use redact::{RedactFn, Redacted, redacted};
 pub(crate) use retry::retry_pause;
-pub(crate) use source::{Exchange, HttpSource};
+pub(crate) use source::{Exchange, HttpSource, Refused};

@@ -8,7 +8,9 @@
 
 pub mod anthropic;
 pub mod azure;
+pub mod bedrock;
 mod call;
+mod claude;
 pub mod codex;
 pub mod completions;
 mod copilot;
@@ -48,6 +50,12 @@ pub trait WireFormat: Sync {
     /// Encodes the request of a call.
     fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError>;
 
+    /// Returns the headers to send, given those of the encoded request. By default, model and
+    /// options may change all of them.
+    fn headers(&self, call: &Call, own: Headers) -> Headers {
+        call.headers(own)
+    }
+
     /// Creates a decoder for the answer to `call`.
     fn decoder(&self, call: &Call) -> Box<dyn Decoder>;
 
@@ -68,6 +76,11 @@ pub trait WireFormat: Sync {
     /// Returns the request for a WebSocket, if the format can be sent over one. `request` is the final
     /// request over HTTP.
     fn socket(&self, _call: &Call, _request: &HttpRequest) -> Option<socket::SocketRequest> {
+        None
+    }
+
+    /// Returns data about a response that is not 2xx, for the message.
+    fn diagnostic(&self, _failure: &HttpFailure) -> Option<pi_protocol::Diagnostic> {
         None
     }
 
@@ -93,6 +106,7 @@ pub static FORMATS: &[&dyn WireFormat] = &[
     &completions::OpenAiCompletions,
     &responses::OpenAiResponses,
     &azure::AzureOpenAiResponses,
+    &bedrock::BedrockConverseStream,
     &mistral::MistralConversations,
     &codex::OpenAiCodexResponses,
     &pi_messages::PiMessages,
@@ -130,6 +144,9 @@ impl HttpRequest {
 /// Contract: events and message do not depend on how the bytes are cut. An error is the terminal
 /// event of the builder.
 pub trait Decoder: Send {
+    /// Receives the headers of the response, before its bytes.
+    fn head(&mut self, _headers: &Headers) {}
+
     /// Decodes the next bytes.
     fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder);
 
@@ -166,6 +183,12 @@ pub enum EncodeError {
     /// The key is not one that the provider accepts.
     #[error("{0}")]
     BadKey(String),
+    /// A setting or a credential of the provider is missing or invalid. The text says what to do.
+    #[error("{0}")]
+    NotConfigured(String),
+    /// The provider does not accept images of this type.
+    #[error("Unknown image type: {0}. Convert the image to PNG, JPEG, GIF or WebP.")]
+    ImageType(String),
     /// The conversation has no content to send.
     #[error("contents are required")]
     NoContents,

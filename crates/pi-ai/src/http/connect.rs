@@ -16,7 +16,7 @@ use super::retry::{Attempt, Decision, Hints, decide};
 use super::signed::signed;
 use crate::hooks::{self, HookPanicked};
 use crate::rate_limits;
-use crate::wire::{HttpFailure, HttpRequest, WireFormat};
+use crate::wire::{Headers, HttpFailure, HttpRequest, WireFormat};
 
 /// Largest part of an error body that is read.
 const MAX_ERROR_BODY: usize = 1 << 20;
@@ -138,21 +138,27 @@ fn header_map(request: &HttpRequest) -> Result<HeaderMap, String> {
 }
 
 /// Reads the body of a failure, limited in size and time.
-async fn read_failure(mut response: Response, timeouts: &Timeouts) -> HttpFailure {
+async fn read_failure(response: Response, timeouts: &Timeouts) -> HttpFailure {
+    let mut failure = HttpFailure::new(response.status().as_u16(), "");
+    failure.headers = response_headers(&response);
+    failure.body = failure_body(response, timeouts).await;
+    failure
+}
+
+async fn failure_body(mut response: Response, timeouts: &Timeouts) -> String {
     let status = response.status();
     if status.is_redirection() {
         let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
         let to = to.unwrap_or("an unknown location");
-        let body = format!(
+        return format!(
             "The server redirects to {to}. Keys are not sent to another origin; \
              if you trust it, set it as the provider's base URL."
         );
-        return HttpFailure { status: status.as_u16(), body };
     }
     let encoding = response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
     let mut encoding = match Encoding::named(encoding) {
         Ok(encoding) => encoding,
-        Err(body) => return HttpFailure { status: status.as_u16(), body },
+        Err(problem) => return problem,
     };
     let mut body = Vec::new();
     // A body that cannot be decoded is reported as far as it can.
@@ -164,7 +170,16 @@ async fn read_failure(mut response: Response, timeouts: &Timeouts) -> HttpFailur
     }
     let _ = encoding.finish(|bytes| body.extend_from_slice(bytes));
     body.truncate(MAX_ERROR_BODY);
-    HttpFailure { status: status.as_u16(), body: String::from_utf8_lossy(&body).into_owned() }
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+/// Returns the headers of a response.
+pub(super) fn response_headers(response: &Response) -> Headers {
+    let mut headers = Headers::new();
+    for (name, value) in response.headers() {
+        headers.set(name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned());
+    }
+    headers
 }
 
 fn send_error_text(

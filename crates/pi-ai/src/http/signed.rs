@@ -10,8 +10,7 @@ use crate::wire::HttpRequest;
 
 /// Returns the headers of a request, with its signature if it is to be signed.
 ///
-/// Only headers that proxies do not change are signed. Those of the signature cannot be set in any
-/// other way: a wrong one would fail the request.
+/// Only headers that proxies do not change are signed.
 pub(super) fn signed(
     headers: &HeaderMap,
     request: &HttpRequest,
@@ -22,13 +21,6 @@ pub(super) fn signed(
     // The URL as the HTTP client sends it.
     let url = Url::parse(&request.url)
         .map_err(|error| format!("\"{}\" is not a valid URL: {error}", request.url))?;
-    headers.remove("authorization");
-    headers.remove("host");
-    let service_headers: Vec<HeaderName> =
-        headers.keys().filter(|name| name.as_str().starts_with("x-amz-")).cloned().collect();
-    for name in service_headers {
-        headers.remove(name);
-    }
     let content_type = headers.get("content-type").and_then(|value| value.to_str().ok());
     let to_sign: Vec<(&str, &str)> =
         content_type.map(|value| ("content-type", value)).into_iter().collect();

@@ -11,7 +11,7 @@ use reqwest::header::CONTENT_ENCODING;
 use tokio::time::{Sleep, sleep_until};
 
 use super::OpenResponse;
-use super::connect::{cause, first_byte_text};
+use super::connect::{cause, first_byte_text, response_headers};
 use super::encoding::Encoding;
 use crate::wire::Decoder;
 
@@ -22,7 +22,21 @@ pub(crate) struct Exchange {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-type Connecting = Pin<Box<dyn Future<Output = Result<Exchange, String>> + Send>>;
+/// The reason why a call has no answer.
+pub(crate) struct Refused {
+    pub(crate) text: String,
+    /// The HTTP status, if there was a response.
+    pub(crate) status: Option<u16>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl<T: Into<String>> From<T> for Refused {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), status: None, diagnostics: Vec::new() }
+    }
+}
+
+type Connecting = Pin<Box<dyn Future<Output = Result<Exchange, Refused>> + Send>>;
 
 /// Drives a request from the first byte sent to the last event decoded.
 pub(crate) struct HttpSource {
@@ -55,7 +69,7 @@ impl HttpSource {
     /// Creates a source that connects with `connect` when first polled.
     pub(crate) fn new<F>(timeouts: Timeouts, connect: F) -> Self
     where
-        F: Future<Output = Result<Exchange, String>> + Send + 'static,
+        F: Future<Output = Result<Exchange, Refused>> + Send + 'static,
     {
         Self { state: State::Connecting(Box::pin(connect)), timeouts }
     }
@@ -67,7 +81,10 @@ impl Source for HttpSource {
             match &mut self.state {
                 State::Connecting(connecting) => match connecting.as_mut().poll(cx) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Err(error)) => return self.fail(out, error),
+                    Poll::Ready(Err(refused)) => {
+                        out.message_mut().diagnostics.extend(refused.diagnostics);
+                        return self.fail(out, refused.text);
+                    }
                     Poll::Ready(Ok(exchange)) => {
                         out.message_mut().diagnostics.extend(exchange.diagnostics.clone());
                         out.start();
@@ -105,7 +122,8 @@ impl HttpSource {
 
 impl Reading {
     fn begin(exchange: Exchange, timeouts: &Timeouts) -> Result<Self, String> {
-        let Exchange { response: OpenResponse { response, sent }, decoder, .. } = exchange;
+        let Exchange { response: OpenResponse { response, sent }, mut decoder, .. } = exchange;
+        decoder.head(&response_headers(&response));
         let encoding = response.headers().get(CONTENT_ENCODING);
         let encoding = Encoding::named(encoding.and_then(|value| value.to_str().ok()))?;
         let watchdog = Watchdog {

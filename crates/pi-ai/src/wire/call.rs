@@ -75,7 +75,7 @@ impl Call {
             messages: context.normalize(),
             api_key: api_key.filter(|key| !key.expose_secret().is_empty()),
             aws: None,
-            variables: Variables::default(),
+            variables: Variables::default().overridden_by(options.env.clone()),
             model,
             options,
             key_scheme: KeyScheme::default(),
@@ -199,6 +199,11 @@ impl Headers {
     /// Removes a header if it is set.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
+    }
+
+    /// Keeps the headers whose names `keep` accepts.
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.0.retain(|(name, _)| keep(name));
     }
 
     /// Returns the value of a header.

@@ -2,22 +2,32 @@
 
 use serde_json::Value;
 
+use super::Headers;
+
 /// Longest part of a body in an error text: the rest of an HTML error page is of no use.
 pub(crate) const MAX_BODY_CHARS: usize = 4000;
 
 /// A response that is not 2xx.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HttpFailure {
     /// The HTTP status code.
     pub status: u16,
     /// The body, as text.
     pub body: String,
+    /// The headers of the response.
+    pub headers: Headers,
 }
 
 impl HttpFailure {
+    /// Creates a failure without headers.
+    pub fn new(status: u16, body: impl Into<String>) -> Self {
+        Self { status, body: body.into(), headers: Headers::new() }
+    }
+
     /// Formats the whole body after the status, as Anthropic's API errors: `429 {"error": …}`.
     pub fn plain(&self) -> String {
-        let Self { status, body } = self;
+        let Self { status, body, .. } = self;
         let body = body.trim();
         if body.is_empty() {
             return format!("{status} status code (no body)");
@@ -43,7 +53,7 @@ impl HttpFailure {
 
     /// Formats the whole body after a prefix and the status: `Mistral API error (429): …`.
     pub fn with_body(&self, prefix: &str) -> String {
-        let Self { status, body } = self;
+        let Self { status, body, .. } = self;
         match body.trim() {
             "" => format!("{prefix} ({status}): the response has no body"),
             body => format!("{prefix} ({status}): {}", shorten(body, MAX_BODY_CHARS)),

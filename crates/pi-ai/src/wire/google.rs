@@ -80,7 +80,7 @@ mod tests {
             (503, "[]", "503 []"),
         ];
         for (status, body, expected) in cases {
-            let failure = HttpFailure { status, body: body.to_owned() };
+            let failure = HttpFailure::new(status, body);
             let text = google_error(body).unwrap_or_else(|| failure.plain());
             assert_eq!(text, expected);
         }

@@ -119,7 +119,8 @@ fn begin(bytes: &[u8]) -> Beginning {
     }
 }
 
-fn not_a_stream(body: &[u8]) -> String {
+/// Returns the error text for a body that is a document.
+pub(super) fn not_a_stream(body: &[u8]) -> String {
     let body = String::from_utf8_lossy(body);
     let body = shorten(body.trim(), MAX_BODY_CHARS);
     format!("Expected an event stream, but the server answered: {body}")

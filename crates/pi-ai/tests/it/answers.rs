@@ -85,7 +85,7 @@ fn decode(api: &str, (provider, model): (&str, &str), case: &Case, size: usize) 
         }
         decoder.finish(&mut out);
     } else {
-        let failure = HttpFailure { status: case.status, body: case.answer.clone() };
+        let failure = HttpFailure::new(case.status, case.answer.clone());
         out.fail(StopReason::Error, format.error_text(&call, &failure));
     }
     let events: Vec<String> = std::iter::from_fn(|| out.pop_event())

@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pi_ai::aws::Signing;
 use pi_ai::wire::{self, Call};
 use pi_ai::{
     Attribution, CacheRetention, Context, Model, Request, StreamOptions, ThinkingBudgets,
     ThinkingLevel, ToolChoice, Variables,
 };
 use pi_protocol::json;
+use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -32,8 +34,31 @@ struct Case {
     url: Option<String>,
     headers: Option<BTreeMap<String, String>>,
     body: Option<Value>,
+    signing: Option<SigningData>,
     provider_thinking_level: Option<String>,
     error: Option<String>,
+}
+
+/// The keys and the scope of a signature.
+#[derive(Deserialize, Debug, PartialEq)]
+#[serde(rename_all = "camelCase")]
+struct SigningData {
+    access_key_id: String,
+    session_token: Option<String>,
+    region: String,
+    service: String,
+}
+
+impl SigningData {
+    fn of(signing: &Signing) -> Self {
+        let keys = &signing.keys;
+        Self {
+            access_key_id: keys.access_key_id.clone(),
+            session_token: keys.session_token.as_ref().map(|t| t.expose_secret().to_owned()),
+            region: signing.region.clone(),
+            service: signing.service.clone(),
+        }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -132,8 +157,8 @@ fn run(api: &str, name: &str, case: Case, models: &BTreeMap<String, Model>) -> R
             case.url.unwrap_or_default()
         ));
     }
-    let headers: BTreeMap<String, String> = call
-        .headers(request.headers)
+    let headers: BTreeMap<String, String> = format
+        .headers(&call, request.headers)
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .filter(|(name, _)| name != "user-agent" && name != "accept")
@@ -145,6 +170,10 @@ fn run(api: &str, name: &str, case: Case, models: &BTreeMap<String, Model>) -> R
         &mut differences,
     );
     compare("body", &request.body, &case.body.unwrap_or_default(), &mut differences);
+    let signing = request.signing.as_ref().map(SigningData::of);
+    if signing != case.signing {
+        differences.push(format!("  signing: {signing:?}, expected {:?}", case.signing));
+    }
     let level = format.thinking_level(&call);
     if level != case.provider_thinking_level {
         differences.push(format!(
@@ -225,6 +254,11 @@ fn pi_messages_requests_match() {
 }
 
 #[test]
+fn bedrock_converse_stream_requests_match() {
+    check("bedrock-converse-stream");
+}
+
+#[test]
 fn a_model_without_known_limits_is_not_limited() {
     for format in wire::FORMATS {
         let model = serde_json::json!({
@@ -243,10 +277,15 @@ fn a_model_without_known_limits_is_not_limited() {
             let limit = body["max_tokens"].as_u64();
             assert_eq!(limit.is_some(), format.api() == "anthropic-messages", "{body}");
             assert!(limit.is_none_or(|limit| limit >= 4096), "{body}");
-            for name in ["max_completion_tokens", "max_output_tokens"] {
-                assert!(body.get(name).is_none(), "{body}");
+            let names = [
+                "/max_completion_tokens",
+                "/max_output_tokens",
+                "/generationConfig/maxOutputTokens",
+                "/inferenceConfig/maxTokens",
+            ];
+            for name in names {
+                assert!(body.pointer(name).is_none(), "{body}");
             }
-            assert!(body.pointer("/generationConfig/maxOutputTokens").is_none(), "{body}");
         }
     }
 }

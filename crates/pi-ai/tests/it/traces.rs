@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use pi_ai::wire::{self, Call};
 use pi_ai::{
@@ -30,7 +30,9 @@ fn load(directory: &str) -> Vec<Trace> {
     for path in paths {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("sse") => traces.push(Trace { name, body: std::fs::read(&path).unwrap() }),
+            Some("sse" | "bin") => traces.push(Trace { name, body: std::fs::read(&path).unwrap() }),
+            // The decoded form of a binary recording.
+            Some("jsonl") if name.ends_with(".events") => {}
             Some("jsonl") => {
                 traces.extend(from_payloads(&name, &std::fs::read_to_string(&path).unwrap()));
             }
@@ -84,14 +86,21 @@ struct Decoded {
 }
 
 fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
+    decode_with(StreamOptions::default(), api, pieces)
+}
+
+fn decode_with<'a>(
+    options: StreamOptions,
+    api: &str,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Decoded {
     let model: Model = serde_json::from_value(json!({
         "id": "requested-model", "api": api, "provider": "recorded", "reasoning": true,
         "baseUrl": "https://example.invalid", "input": ["text", "image"],
         "cost": {"input": 1, "output": 10, "cacheRead": 0.1, "cacheWrite": 1.25},
     }))
     .unwrap();
-    let request =
-        Request::new(Arc::new(model.clone()), Context::new().user("hi"), StreamOptions::default());
+    let request = Request::new(Arc::new(model.clone()), Context::new().user("hi"), options);
     let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
     let mut decoder = wire::format(api).unwrap().decoder(&call);
     let mut out = MessageBuilder::new(&model);
@@ -193,7 +202,9 @@ fn splits(api: &str, directory: &str) {
             }
             same(&whole, &decode(api, pieces), &format!("{} random cut {round}", trace.name));
         }
-        let text = String::from_utf8(trace.body.clone()).unwrap().replace("\r\n", "\n");
+        // Variants of the text form.
+        let Ok(text) = String::from_utf8(trace.body.clone()) else { continue };
+        let text = text.replace("\r\n", "\n");
         let variants = [
             ("CRLF", text.replace('\n', "\r\n")),
             ("CR", text.replace('\n', "\r")),
@@ -265,6 +276,36 @@ impl Random {
     }
 }
 
+/// The frames of binary recordings, compared with what botocore read in them.
+#[test]
+fn bedrock_frames_are_those_of_botocore() {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/traces/bedrock-converse-stream");
+    for trace in load("bedrock-converse-stream") {
+        let events = directory.join(format!("{}.events.jsonl", trace.name));
+        let expected: Vec<Value> = std::fs::read_to_string(events)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|event: Value| {
+                let kind = event["headers"][":event-type"].as_str().unwrap().to_owned();
+                json!({kind: event["payload"]})
+            })
+            .collect();
+        for step in [1, 7, usize::MAX] {
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let sink = Arc::clone(&seen);
+            let mut options = StreamOptions::default();
+            options.hooks.on_provider_event = Some(Arc::new(move |event: &str| {
+                sink.lock().unwrap().push(serde_json::from_str::<Value>(event).unwrap());
+            }));
+            let step = step.min(trace.body.len());
+            decode_with(options, "bedrock-converse-stream", trace.body.chunks(step));
+            assert_eq!(*seen.lock().unwrap(), expected, "{}", trace.name);
+        }
+    }
+}
+
 macro_rules! trace_tests {
     ($($module:ident: $api:literal in $directory:literal;)*) => {$(
         mod $module {
@@ -294,4 +335,5 @@ trace_tests! {
     codex: "openai-codex-responses" in "openai-codex-responses";
     google: "google-generative-ai" in "google-generative-ai";
     mistral: "mistral-conversations" in "mistral-conversations";
+    bedrock: "bedrock-converse-stream" in "bedrock-converse-stream";
 }

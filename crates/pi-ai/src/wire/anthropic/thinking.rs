@@ -6,12 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::compat::Compat;
 use crate::wire::Call;
-
-/// The smallest budget that the API accepts.
-const MIN_BUDGET: u64 = 1024;
-
-/// The output limit if none is known: the API requires one, and every model accepts this one.
-const DEFAULT_MAX_TOKENS: u64 = 4096;
+use crate::wire::claude::{DEFAULT_MAX_TOKENS, budgeted, effort};
 
 /// Returns the effort of a model whose effort may change between turns; `None` for other models and
 /// if thinking is off.
@@ -37,6 +32,7 @@ pub(super) fn is_budgeted(call: &Call, compat: &Compat) -> bool {
 
 /// Sets `thinking`, `output_config`, `max_tokens` and `temperature`.
 pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>) {
+    // The API requires a limit.
     let mut max_tokens = call.max_tokens().unwrap_or(DEFAULT_MAX_TOKENS);
     let level = if call.model.reasoning { call.requested_thinking() } else { None };
     if managed_effort(call).is_some() {
@@ -73,26 +69,4 @@ pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>)
     {
         body.insert("temperature".into(), temperature.into());
     }
-}
-
-/// Returns `max_tokens` and the thinking budget within it; `None` if the smallest budget does not
-/// fit.
-fn budgeted(call: &Call, level: ThinkingLevel) -> (u64, Option<u64>) {
-    let model_max = match call.model.max_tokens {
-        0 => DEFAULT_MAX_TOKENS + level.budget(&call.options.thinking_budgets),
-        known => known,
-    };
-    let allowance =
-        level.split_allowance(call.options.max_tokens, model_max, &call.options.thinking_budgets);
-    let max_tokens = call.fit_max_tokens(allowance.max_tokens);
-    let budget = allowance.thinking.min(max_tokens.saturating_sub(MIN_BUDGET)).max(MIN_BUDGET);
-    (max_tokens, Some(budget).filter(|budget| *budget < max_tokens))
-}
-
-fn effort(call: &Call, level: ThinkingLevel) -> &str {
-    call.model.mapped_thinking(level).unwrap_or(match level {
-        ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-        ThinkingLevel::Medium => "medium",
-        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => "high",
-    })
 }

@@ -47,7 +47,7 @@ fn limits_of_a_subscription_are_said_in_plain_words() {
         ),
     ];
     for (status, body, expected) in rows {
-        let failure = HttpFailure { status, body: body.to_string() };
+        let failure = HttpFailure::new(status, body.to_string());
         assert_eq!(error::text(&failure), expected, "{body}");
     }
 }

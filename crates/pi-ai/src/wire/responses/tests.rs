@@ -427,7 +427,7 @@ fn more_cached_than_input_tokens_is_not_negative() {
 fn errors_of_subscription_limits_have_a_hint() {
     let body =
         r#"{"error":{"message":"Limit","code":"subscription_sharing_usage_limit_exceeded"}}"#;
-    let failure = HttpFailure { status: 429, body: body.to_owned() };
+    let failure = HttpFailure::new(429, body);
     assert_eq!(
         OpenAiResponses.error_text(&call(Context::new()), &failure),
         "OpenAI API error (429): {\"message\":\"Limit\",\
