@@ -51,7 +51,7 @@ impl WireFormat for BedrockConverseStream {
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
         let error = ServiceError::of_response(failure);
-        if error.message.is_empty() { failure.plain() } else { error.text() }
+        if error.code.is_some() { error.text() } else { failure.plain() }
     }
 
     fn diagnostic(&self, failure: &HttpFailure) -> Option<Diagnostic> {

@@ -6,6 +6,8 @@
 mod abort;
 mod answers;
 #[cfg(feature = "http")]
+mod bedrock;
+#[cfg(feature = "http")]
 mod client;
 mod failures;
 mod functions;

@@ -106,3 +106,70 @@ impl From<FrameError> for ServiceError {
         Self { message: error.to_string(), ..Self::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_name_the_error() {
+        // Status, header, body; text and code.
+        let cases = [
+            (
+                400,
+                Some("ValidationException:http://x.example/y/"),
+                r#"{"message":"m"}"#,
+                "Validation error: m",
+                Some("ValidationException"),
+            ),
+            (
+                403,
+                Some("AccessDeniedException"),
+                r#"{"Message":"m"}"#,
+                "AccessDeniedException: m",
+                Some("AccessDeniedException"),
+            ),
+            (
+                403,
+                Some("ExpiredTokenException"),
+                r#"{"message":"m"}"#,
+                "ExpiredTokenException: m",
+                Some("ExpiredTokenException"),
+            ),
+            (
+                429,
+                Some("ThrottlingException"),
+                r#"{"message":"m"}"#,
+                "Throttling error: m",
+                Some("ThrottlingException"),
+            ),
+            (
+                400,
+                None,
+                r#"{"__type":"com.amazon#ValidationException","message":"m"}"#,
+                "Validation error: m",
+                Some("ValidationException"),
+            ),
+            (400, None, r#"{"message":"m"}"#, "m", None),
+            (
+                503,
+                Some("ServiceUnavailableException"),
+                "",
+                "Service unavailable",
+                Some("ServiceUnavailableException"),
+            ),
+        ];
+        for (status, header, body, text, code) in cases {
+            let mut failure = HttpFailure::new(status, body);
+            if let Some(header) = header {
+                failure.headers.set("X-Amzn-ErrorType", header);
+            }
+            failure.headers.set("x-amzn-RequestId", "req-1");
+            let error = ServiceError::of_response(&failure);
+            assert_eq!((error.text().as_str(), error.code.as_deref()), (text, code));
+            let details = error.diagnostic().details.unwrap_or_default();
+            assert_eq!(details["status"], status);
+            assert_eq!(details["requestId"], "req-1");
+        }
+    }
+}

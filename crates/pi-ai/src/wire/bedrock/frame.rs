@@ -243,7 +243,7 @@ mod tests {
             frame.extend_from_slice(&crc32(&frame).to_be_bytes());
             frame
         };
-        let mut damaged = good.clone();
+        let mut damaged = good;
         *damaged.last_mut().unwrap() ^= 1;
         let cases = [
             (with_lengths(u32::MAX, 0), FrameError::Length(u32::MAX as usize)),

@@ -55,7 +55,9 @@ pub(super) fn mark_for_cache(messages: &mut [Value], cache_point: &Value) {
 }
 
 fn turn(role: &str, blocks: Vec<Value>) -> Value {
-    json!({"role": role, "content": blocks})
+    let mut turn = json!({"role": role});
+    turn["content"] = blocks.into();
+    turn
 }
 
 fn text_block(text: &str) -> Value {
