@@ -31,7 +31,7 @@ impl WireFormat for PiMessages {
     }
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        let HttpFailure { status, body } = failure;
+        let HttpFailure { status, body, .. } = failure;
         let error = serde_json::from_str::<Value>(body).ok();
         let text = |pointer: &str| {
             let text = error.as_ref()?.pointer(pointer)?.as_str()?;
