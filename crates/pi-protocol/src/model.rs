@@ -172,6 +172,14 @@ impl Model {
     }
 }
 
+impl CostTier {
+    /// Returns the price of input that is written to the prompt cache for an hour: twice that of
+    /// uncached input.
+    pub fn cache_write_one_hour(&self) -> f64 {
+        2.0 * self.input
+    }
+}
+
 impl ModelCost {
     /// Returns the prices of a request with this much input: those of the highest tier that the
     /// input exceeds, for the whole request.

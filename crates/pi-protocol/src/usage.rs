@@ -92,9 +92,8 @@ impl Usage {
             input: per_million(rate.input, self.input),
             output: per_million(rate.output, self.output),
             cache_read: per_million(rate.cache_read, self.cache_read),
-            // One-hour cache writes are billed at twice the input price.
             cache_write: per_million(rate.cache_write, five_minutes)
-                + per_million(2.0 * rate.input, one_hour),
+                + per_million(rate.cache_write_one_hour(), one_hour),
             ..Cost::default()
         };
         self.cost = Cost {

@@ -8,6 +8,7 @@ mod doctor;
 pub(crate) mod export;
 mod extension;
 pub(crate) mod failure;
+mod models;
 pub(crate) mod packages;
 pub(crate) mod plain;
 mod policy;
@@ -64,6 +65,9 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["auth", "list"] => auth::list(args),
         ["auth", "set"] => auth::set(args),
         ["auth", "remove"] => auth::remove(args),
+        ["models", "list"] => models::list(args),
+        ["models", "show"] => models::show(args),
+        ["models", "update"] => models::update(args),
         ["policy", "check"] => policy::check(args),
         ["policy", "test"] => policy::test(args),
         ["policy", "replay"] => policy::replay(args),

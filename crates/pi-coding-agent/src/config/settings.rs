@@ -134,6 +134,9 @@ pub struct Settings {
     /// Milliseconds without data after which a connection counts as dead; 0 or "disabled" for no
     /// limit.
     pub(crate) http_idle_timeout_ms: Option<Timeout>,
+    /// URL from which `pi models update` loads newer model records; `{provider}` stands for the id
+    /// of a provider. Only in the user's file.
+    pub models_url: Option<String>,
     /// Retries of failed requests.
     pub(crate) retry: Option<RetryGroup>,
 

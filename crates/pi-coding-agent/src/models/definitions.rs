@@ -171,6 +171,11 @@ impl Models {
         Some(model)
     }
 
+    /// Returns true if the provider is a local server.
+    pub(super) fn is_local(&self, provider: &str) -> bool {
+        self.local.iter().any(|server| server.provider == provider)
+    }
+
     /// Returns the record of a provider in the user's file.
     pub(super) fn record(&self, provider: &str) -> Option<&ProviderRecord> {
         self.file.providers.iter().find(|(id, _)| id == provider).map(|(_, record)| record)

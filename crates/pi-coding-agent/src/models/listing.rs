@@ -29,19 +29,31 @@ pub fn model_rows<'m>(
     models: impl IntoIterator<Item = &'m Model>,
     search: Option<&str>,
 ) -> Vec<ModelRow> {
+    matching(models, search, |model| model).into_iter().map(row).collect()
+}
+
+/// Returns the models that match `search`, sorted by provider and id.
+pub(super) fn matching<T>(
+    models: impl IntoIterator<Item = T>,
+    search: Option<&str>,
+    record: impl Fn(&T) -> &Model,
+) -> Vec<T> {
     let search: Vec<String> = search
         .unwrap_or_default()
         .split(|c: char| c.is_whitespace() || c == '/')
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let mut rows: Vec<ModelRow> =
-        models.into_iter().filter(|model| fits(model, &search)).map(row).collect();
-    rows.sort_by(|a, b| match order(&a.provider, &b.provider) {
-        Ordering::Equal => order(&a.model, &b.model),
-        other => other,
+    let fitting = models.into_iter().filter(|model| fits(record(model), &search));
+    let mut found: Vec<T> = fitting.collect();
+    found.sort_by(|a, b| {
+        let (a, b) = (record(a), record(b));
+        match order(&a.provider, &b.provider) {
+            Ordering::Equal => order(&a.id, &b.id),
+            other => other,
+        }
     });
-    rows
+    found
 }
 
 /// Formats the rows as lines with padded columns; the first line is the header.
@@ -68,15 +80,15 @@ fn row(model: &Model) -> ModelRow {
     ModelRow {
         provider: model.provider.clone(),
         model: model.id.clone(),
-        context: short(model.context_window),
-        max_out: short(model.max_tokens),
+        context: short_count(model.context_window),
+        max_out: short_count(model.max_tokens),
         thinking: model.reasoning,
         images: model.accepts_images(),
     }
 }
 
-/// Formats a number as `999`, `128K`, `16.4K`, `1M` or `1.0M`: with one decimal unless it is exact.
-fn short(tokens: u64) -> String {
+/// Formats a number of tokens as `999`, `128K`, `16.4K`, `1M` or `1.0M`: with one decimal unless it is exact.
+pub fn short_count(tokens: u64) -> String {
     let in_units = |unit: u64, letter: char| {
         if tokens.is_multiple_of(unit) {
             format!("{}{letter}", tokens / unit)

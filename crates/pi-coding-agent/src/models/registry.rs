@@ -325,6 +325,16 @@ impl ModelRegistry {
         self.shared.read(|state| state.registered.streaming.contains(provider))
     }
 
+    /// Returns true if an extension defines this model.
+    pub(super) fn is_registered(&self, provider: &str, id: &str) -> bool {
+        self.shared.read(|state| {
+            let mut records = state.registered.records.iter();
+            records.any(|(of, record)| {
+                of == provider && record.models.iter().any(|model| model.id == id)
+            })
+        })
+    }
+
     /// Probes model servers at other addresses, once.
     pub async fn probe(&self, endpoints: &[Endpoint], timeout: Duration) {
         if self.shared.read(|state| state.probed) {

@@ -87,7 +87,7 @@ impl ModelRegistry {
     }
 
     /// Returns the reason why a model cannot be used, if there is one.
-    pub(crate) fn check_usable(&self, model: &Model) -> Result<(), UnusableModel> {
+    pub fn check_usable(&self, model: &Model) -> Result<(), UnusableModel> {
         self.check_provider(&model.provider)?;
         self.check_format(model)
     }
@@ -126,7 +126,7 @@ impl ModelRegistry {
         Err(UnusableModel::Address { provider: provider.to_owned(), variables })
     }
 
-    fn check_format(&self, model: &Model) -> Result<(), UnusableModel> {
+    pub(super) fn check_format(&self, model: &Model) -> Result<(), UnusableModel> {
         if wire::format(&model.api).is_some() || self.streams_itself(&model.provider) {
             return Ok(());
         }

@@ -67,8 +67,9 @@ pub(super) fn update(args: &CommandArgs) -> CommandResult {
     let word = args.word(0);
     let names_pi = matches!(word, Some("pi" | "self"));
     let one = args.value("extension").or(word.filter(|_| !names_pi)).map(str::to_owned);
+    let mut updated = success();
     if args.has("models") {
-        note("the model catalog is part of this program; it comes with a new version");
+        updated = super::models::update_configured().unwrap_or_else(|failure| failure.report());
     }
     let all = args.has("extensions") || args.has("all");
     if one.is_none() && !all {
@@ -78,7 +79,7 @@ pub(super) fn update(args: &CommandArgs) -> CommandResult {
             hint("update packages with `pi update --extensions`");
         }
         let is_done = args.has("models") && !args.has("self") && !names_pi;
-        return Ok(if is_done { success() } else { Exit::Unavailable.into() });
+        return Ok(if is_done { updated } else { Exit::Unavailable.into() });
     }
     let (_, mut manager) = manager(args)?;
     Ok(block_on(Box::pin(async move {

@@ -85,6 +85,13 @@ pub(crate) const COMMANDS: &[Command] = &[
              in nor renew logins; it uses the logins that other programs stored until they expire.",
         )
         .commands(AUTH),
+    Command::new("models", "List, show and update the models that pi knows")
+        .details(
+            "The records of models come with pi. Newer ones that `pi models update` stored take \
+             precedence, then models.json, then extensions.",
+        )
+        .commands(MODELS)
+        .default("list"),
     Command::new("policy", "Test policy rules against a command, a rule file or past sessions")
         .commands(POLICY),
     Command::new("sandbox", "Run a command in the agent's sandbox")
@@ -386,6 +393,45 @@ const AUTH: &[Command] = &[
     Command::new("remove", "Remove the stored credential of a provider")
         .words("PROVIDER", 1, 1)
         .completes(Completes::Providers),
+];
+
+const MODELS: &[Command] = &[
+    Command::new("list", "List models with limits and prices")
+        .words("[PATTERN]...", 0, MANY)
+        .details(
+            "Lists all models, or those whose provider and id contain the letters of every PATTERN \
+             in order. Prices are US dollars per million tokens of input and output. The JSON \
+             objects have all fields of the record, thinkingLevels, source (built-in, update, \
+             models.json, extension or local-server), changed, usable, and the reason if the model \
+             cannot be used.",
+        )
+        .examples(&["pi models list sonnet", "pi models list --provider openai --json"])
+        .flags(&[
+            PROVIDER,
+            Flag::new("available", Group::General, "List only models that can be used"),
+            JSON,
+        ]),
+    Command::new("show", "Show prices, limits and the origin of a model")
+        .words("MODEL", 1, 1)
+        .completes(Completes::Models)
+        .examples(&["pi models show anthropic/claude-sonnet-4-5"])
+        .flags(&[JSON]),
+    Command::new("update", "Load newer model records from a server")
+        .words("[PROVIDER]...", 0, MANY)
+        .completes(Completes::Providers)
+        .details(
+            "The URL is that of --url, of PI_MODELS_URL, or of the setting modelsUrl; there is no \
+             default. {provider} in it stands for the id of a provider; without it, one document \
+             has the records of all providers. Without PROVIDER, updates the providers that have \
+             credentials. Records are checked, and stored in models-store.json of the agent \
+             directory. Nothing else loads records, and a run never does. The exit code is 1 if a \
+             provider was not updated; its records stay as they were.",
+        )
+        .examples(&[
+            "pi models update --url https://models.example/v1/{provider}.json",
+            "pi models update anthropic openai",
+        ])
+        .flags(&[Flag::new("url", Group::General, "URL of the records").takes("URL"), JSON]),
 ];
 
 pub(super) const APPROVE: Flag =

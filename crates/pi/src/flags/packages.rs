@@ -46,7 +46,7 @@ pub(super) const UPDATE: Command = Command::new("update", "Update packages")
         Flag::new("extension", Group::General, "Update one package").takes("SOURCE"),
         Flag::new("all", Group::General, "Update all packages; pi itself is not updated"),
         Flag::new("self", Group::General, "Explain how to update pi"),
-        Flag::new("models", Group::General, "Same as nothing: the model catalog comes with pi"),
+        Flag::new("models", Group::General, "Update the model catalog, as `pi models update`"),
         Flag::new("force", Group::General, "Accepted for compatibility; has no effect"),
         APPROVE,
         NO_APPROVE,

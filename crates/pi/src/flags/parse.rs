@@ -373,6 +373,12 @@ fn unknown_command(command: &Command, word: &str) -> String {
 
 /// Resolves the arguments of `pi help`.
 fn help_topic(words: &[String]) -> Result<Request, Invalid> {
+    // A page that has the name of a command describes it, too.
+    if let [word] = words
+        && let Some(topic) = TOPICS.iter().find(|topic| topic.name.eq_ignore_ascii_case(word))
+    {
+        return Ok(Request::Topic(topic));
+    }
     let mut commands = COMMANDS;
     let mut path = Vec::new();
     for word in words {

@@ -85,6 +85,7 @@ pub const KEYS: &[SettingKey] = &[
     key("markdown"),
     idle("transport", "Transport: auto, sse, websocket or websocket-cached."),
     user_only(key("httpProxy")),
+    user_only(key("modelsUrl")),
     key("httpIdleTimeoutMs"),
     idle("websocketConnectTimeoutMs", "Time limit of opening a WebSocket, in milliseconds."),
     key("retry"),

@@ -1,0 +1,76 @@
+//! `pi models list`: prints a table of models with limits and prices.
+
+use std::io::{BufWriter, Write as _};
+
+use pi_coding_agent::models::{ModelDescription, local, short_count};
+use serde_json::Value;
+
+use super::show::price;
+use super::{CommandArgs, CommandResult, Failure, environment, plain, registry, report_store};
+use super::{success, wait};
+use crate::exit::{Exit, note};
+
+/// Heads of the columns. The second half is aligned to the right.
+const HEAD: [&str; 9] =
+    ["provider", "model", "thinking", "images", "usable", "context", "max-out", "input", "output"];
+const LEFT: usize = 5;
+
+pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
+    let environment = environment::read().map_err(Failure::failed)?;
+    let provider = args.value("provider");
+    let search = args.words.join(" ");
+    let mut models = wait(async {
+        let registry = registry(&environment).await;
+        if provider.is_none_or(local::names_local_provider) {
+            registry.find_local_servers().await;
+        }
+        let models = registry.describe_models(provider, Some(&search));
+        report_store(&registry);
+        models
+    })?;
+    if args.has("available") {
+        models.retain(|one| one.unusable.is_none());
+    }
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.has("json") {
+        let list: Vec<Value> = models.iter().map(ModelDescription::to_json).collect();
+        serde_json::to_writer_pretty(&mut out, &list)?;
+        writeln!(out)?;
+        out.flush()?;
+        return Ok(success());
+    }
+    if models.is_empty() {
+        note("no models match");
+        return Ok(Exit::Failed.into());
+    }
+    let rows: Vec<[String; HEAD.len()]> = models.iter().map(row).collect();
+    let heads = HEAD.map(str::to_owned);
+    let lines = || std::iter::once(&heads).chain(&rows);
+    let widths: Vec<usize> = (0..HEAD.len())
+        .map(|column| lines().map(|line| line[column].chars().count()).max().unwrap_or_default())
+        .collect();
+    for line in lines() {
+        let cells = line.iter().zip(&widths).enumerate().map(|(at, (cell, width))| {
+            if at < LEFT { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    out.flush()?;
+    Ok(success())
+}
+
+fn row(described: &ModelDescription) -> [String; HEAD.len()] {
+    let model = &described.model;
+    let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    [
+        plain::line(&model.provider, usize::MAX),
+        plain::line(&model.id, usize::MAX),
+        yes(model.reasoning),
+        yes(model.accepts_images()),
+        yes(described.unusable.is_none()),
+        short_count(model.context_window),
+        short_count(model.max_tokens),
+        price(model, model.cost.input),
+        price(model, model.cost.output),
+    ]
+}
