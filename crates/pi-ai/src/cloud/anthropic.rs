@@ -56,7 +56,7 @@ async fn exchange(surroundings: &Surroundings) -> Result<Token, SourceError> {
         .filter(|name| surroundings.variable(name).is_none())
         .collect();
     if !missing.is_empty() {
-        return Err(SourceError::new(format!("{} is not set", missing.join(" and "))));
+        return Err(SourceError::new(format!("{} must be set, too", missing.join(" and "))));
     }
     let variable = |name: &str| surroundings.variable(name).unwrap_or_default();
     let assertion = surroundings.read_token(&surroundings.path(&variable(FILE)))?;

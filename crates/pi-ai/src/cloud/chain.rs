@@ -15,8 +15,8 @@ pub fn sources(provider: &str) -> &'static [&'static dyn Source] {
     }
 }
 
-/// Returns the variables that the sources of a provider read.
-pub(super) fn variables(provider: &str) -> &'static [&'static str] {
+/// Returns the variables that the sources of a provider read. Some hold secrets.
+pub fn variables(provider: &str) -> &'static [&'static str] {
     match provider {
         "amazon-bedrock" => aws::VARIABLES,
         "anthropic" => anthropic::VARIABLES,

@@ -9,6 +9,8 @@ mod answers;
 mod bedrock;
 #[cfg(feature = "http")]
 mod client;
+#[cfg(feature = "http")]
+mod cloud;
 mod failures;
 mod functions;
 mod handover;

@@ -27,23 +27,21 @@ impl Source for Profile {
     fn presence(&self, surroundings: &Surroundings) -> Presence {
         let name = chosen(surroundings);
         let is_named = surroundings.variable("AWS_PROFILE").is_some();
-        let profile = match Profiles::load(surroundings) {
-            Ok(profiles) => profiles.plan(&name),
+        // The search reports the errors of files.
+        let profiles = match Profiles::load(surroundings) {
+            Ok(profiles) => profiles,
             Err(error) => return Presence::Configured(error.to_string()),
         };
-        match profile {
-            Ok(Some(plan)) if is_named => {
-                Presence::Configured(format!("AWS_PROFILE is {name:?}, {}", plan.description()))
-            }
+        if !is_named && profiles.get(&name).is_none() {
+            return Presence::Absent(format!("there is no profile {name:?}"));
+        }
+        let named = if is_named { "AWS_PROFILE is" } else { "profile" };
+        match profiles.plan(&name) {
             Ok(Some(plan)) => {
-                Presence::Configured(format!("profile {name:?}, {}", plan.description()))
+                Presence::Configured(format!("{named} {name:?}, {}", plan.description()))
             }
             Ok(None) => Presence::Absent(format!("profile {name:?} has no credentials")),
-            // The search reports the error.
-            Err(Problem::Missing(_)) if !is_named => {
-                Presence::Absent(format!("there is no profile {name:?}"))
-            }
-            Err(problem) => Presence::Configured(SourceError::from(problem).to_string()),
+            Err(error) => Presence::Configured(error.to_string()),
         }
     }
 
@@ -108,13 +106,13 @@ impl Profiles {
     }
 
     /// Returns the way to the keys of a profile; `None` if the profile has settings only.
-    fn plan(&self, name: &str) -> Result<Option<Plan>, Problem> {
+    fn plan(&self, name: &str) -> Result<Option<Plan>, SourceError> {
         let mut roles = Vec::new();
         let mut visited = vec![name.to_owned()];
         let mut name = name.to_owned();
         loop {
             let Some(profile) = self.get(&name) else {
-                return Err(Problem::Missing(self.missing(&name, &visited)));
+                return Err(self.missing(&name, &visited));
             };
             let is_first = visited.len() == 1;
             let role = role(profile);
@@ -123,10 +121,10 @@ impl Profiles {
                 return self.finished(&name, profile, roles, is_first);
             };
             if let Some(serial) = profile.get("mfa_serial") {
-                return Err(Problem::Invalid(SourceError::new(format!(
+                return Err(SourceError::new(format!(
                     "profile {name:?} needs a code of the device {serial}, which is not supported; \
                      use temporary keys or `aws sso login`"
-                ))));
+                )));
             }
             if let Some(file) = profile.get("web_identity_token_file") {
                 let identity = Identity { file: file.clone(), role };
@@ -138,10 +136,10 @@ impl Profiles {
                     let own_keys = *source == name && static_keys(profile).is_some();
                     if visited.contains(source) && !own_keys {
                         visited.push(source.clone());
-                        return Err(Problem::Invalid(SourceError::new(format!(
+                        return Err(SourceError::new(format!(
                             "the roles of the profiles {} depend on each other",
                             visited.join(" → ")
-                        ))));
+                        )));
                     }
                     visited.push(source.clone());
                     name.clone_from(source);
@@ -152,19 +150,19 @@ impl Profiles {
                         "Ec2InstanceMetadata" => Base::Imds,
                         "EcsContainer" => Base::Container,
                         _ => {
-                            return Err(Problem::Invalid(SourceError::new(format!(
+                            return Err(SourceError::new(format!(
                                 "profile {name:?}: invalid credential_source {source:?}: expected \
                                  Environment, Ec2InstanceMetadata or EcsContainer"
-                            ))));
+                            )));
                         }
                     };
                     return Ok(Some(Plan::new(base, roles)));
                 }
                 _ => {
-                    return Err(Problem::Invalid(SourceError::new(format!(
+                    return Err(SourceError::new(format!(
                         "profile {name:?} has a role_arn; it needs source_profile or \
                          credential_source, and not both"
-                    ))));
+                    )));
                 }
             }
         }
@@ -177,7 +175,7 @@ impl Profiles {
         profile: &Section,
         roles: Vec<Role>,
         is_first: bool,
-    ) -> Result<Option<Plan>, Problem> {
+    ) -> Result<Option<Plan>, SourceError> {
         let base = match self.sso_role(name, profile)? {
             Some(role) if static_keys(profile).is_none() => Some(Base::Sso(role)),
             _ => match (static_keys(profile), profile.get("credential_process")) {
@@ -191,14 +189,14 @@ impl Profiles {
         match base {
             Some(base) => Ok(Some(Plan::new(base, roles))),
             None if is_first => Ok(None),
-            None => Err(Problem::Invalid(SourceError::new(format!(
+            None => Err(SourceError::new(format!(
                 "profile {name:?}, which is the source of a role, has no credentials"
-            )))),
+            ))),
         }
     }
 
     /// Returns the role of a profile for IAM Identity Center.
-    fn sso_role(&self, name: &str, profile: &Section) -> Result<Option<SsoRole>, Problem> {
+    fn sso_role(&self, name: &str, profile: &Section) -> Result<Option<SsoRole>, SourceError> {
         let session = profile.get("sso_session");
         // Tools that only need a token have a session and no account.
         if session.is_none() && !profile.contains_key("sso_start_url")
@@ -209,15 +207,16 @@ impl Profiles {
         let section = match session {
             None => profile,
             Some(session) => self.sessions.get(session).ok_or_else(|| {
-                Problem::Invalid(SourceError::new(format!(
+                SourceError::new(format!(
                     "profile {name:?}: there is no section [sso-session {session}]"
-                )))
+                ))
             })?,
         };
         let setting = |section: &Section, key: &str| {
-            section.get(key).cloned().ok_or_else(|| {
-                Problem::Invalid(SourceError::new(format!("profile {name:?} has no {key}")))
-            })
+            section
+                .get(key)
+                .cloned()
+                .ok_or_else(|| SourceError::new(format!("profile {name:?} has no {key}")))
         };
         Ok(Some(SsoRole {
             profile: name.to_owned(),
@@ -240,20 +239,6 @@ impl Profiles {
             _ => String::new(),
         };
         SourceError::new(format!("profile {name:?}{needed_by} does not exist; {known}"))
-    }
-}
-
-/// The reason why a profile has no plan.
-enum Problem {
-    Missing(SourceError),
-    Invalid(SourceError),
-}
-
-impl From<Problem> for SourceError {
-    fn from(problem: Problem) -> Self {
-        match problem {
-            Problem::Missing(error) | Problem::Invalid(error) => error,
-        }
     }
 }
 

@@ -10,6 +10,9 @@ use crate::cloud::{Presence, Seeking, Sought, Source, SourceError, Surroundings}
 const ENDPOINT: &str = "IDENTITY_ENDPOINT";
 const HEADER: &str = "IDENTITY_HEADER";
 
+/// The variable that replaces the address of the metadata service.
+const METADATA_HOST: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
+
 /// The source `IDENTITY_ENDPOINT`, else the metadata service of virtual machines.
 #[derive(Debug)]
 pub(super) struct ManagedIdentity;
@@ -23,10 +26,12 @@ impl Source for ManagedIdentity {
         if let Some(reason) = excluded(surroundings, "ManagedIdentityCredential", "prod") {
             return Presence::Absent(reason);
         }
-        if surroundings.variable(ENDPOINT).is_some() {
-            Presence::Configured(format!("{ENDPOINT} is set"))
-        } else {
-            Presence::Unknown("the metadata service of Azure, if this machine has one".to_owned())
+        match [ENDPOINT, METADATA_HOST].iter().find(|name| surroundings.variable(name).is_some()) {
+            Some(name) => Presence::Configured(format!("{name} is set")),
+            None => {
+                let place = "the metadata service of Azure, if this machine has one";
+                Presence::Unknown(place.to_owned())
+            }
         }
     }
 
@@ -79,15 +84,19 @@ fn is_near(url: &Url) -> bool {
 }
 
 async fn virtual_machine(surroundings: &Surroundings) -> Result<Sought, SourceError> {
-    let url = format!("http://{}/metadata/identity/oauth2/token", exchange::LINK_LOCAL_METADATA);
+    let host = surroundings.variable(METADATA_HOST);
+    let is_configured = host.is_some();
+    let host = host.unwrap_or_else(|| format!("http://{}", exchange::LINK_LOCAL_METADATA));
+    let url = format!("{}/metadata/identity/oauth2/token", host.trim_end_matches('/'));
     let ask = Ask::get(with_query(surroundings, &url, "2018-02-01"));
     let reply = match ask.header("metadata", "true").nearby().send(surroundings).await {
         Ok(reply) => reply,
+        Err(error) if is_configured => return Err(error),
         Err(error) => return Ok(Sought::Absent(error.to_string())),
     };
     // Other clouds have a metadata server at the same address, and a machine of Azure may have no
     // identity.
-    if matches!(reply.status, 400 | 404 | 405) {
+    if matches!(reply.status, 400 | 404 | 405) && !is_configured {
         return Ok(Sought::Absent(reply.refusal().to_string()));
     }
     Ok(found(Token::read(&reply)?))
