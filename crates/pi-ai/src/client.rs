@@ -25,7 +25,7 @@ use crate::credentials::{self, Credential};
 use crate::hooks::{self, HookPanicked};
 use crate::http::web;
 use crate::http::{
-    Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, Refused, open, redacted,
+    Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, Refused, redacted, send,
 };
 use crate::wire::{self, Call, HttpFailure, WireFormat};
 use crate::{Variables, catalog, providers};
@@ -397,10 +397,8 @@ async fn exchange(
             request.body = hooks::call("on_payload", || hook(request.body, model)).await?;
         }
         request.headers = format.headers(&call, request.headers);
-        let mut failure = match open(http, &request, &call.options, format).await {
-            Ok(response) => {
-                return Ok(Exchange { response, decoder: format.decoder(&call), diagnostics });
-            }
+        let mut failure = match send(http, &call, &request, format, &mut diagnostics).await {
+            Ok(body) => return Ok(Exchange { body, decoder: format.decoder(&call), diagnostics }),
             Err(failure) => failure,
         };
         // Redacted before texts are shortened, which could leave half a key.

@@ -57,6 +57,7 @@ const HEAVY: &[&str] = &["reqwest", "hyper", "rustls", "rquickjs", "crossterm"];
 const OWNERS: &[(&str, &str)] = &[
     ("reqwest", "pi-ai"),
     ("rustls", "pi-ai"),
+    ("tokio-tungstenite", "pi-ai"),
     ("rquickjs", "pi-extensions"),
     ("pi-exec-watch", "pi-guard"),
 ];

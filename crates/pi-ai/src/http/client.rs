@@ -8,6 +8,7 @@ use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Proxy, StatusCode};
 
 use super::proxy::Route;
+use super::websocket::SocketCache;
 
 /// Connection pools by the settings that belong to a pool, not to a request. In practice there is
 /// one.
@@ -16,16 +17,25 @@ pub(crate) struct HttpClient {
     pools: Arc<Mutex<HashMap<PoolKey, reqwest::Client>>>,
     env: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
     proxy: Option<String>,
+    sockets: SocketCache,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct PoolKey {
-    connect: Option<Duration>,
+    kind: PoolKind,
     /// False for plain HTTP, which must also work without installed certificates.
     tls: bool,
+    route: Route,
+}
+
+/// The properties of a pool that a request chooses.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct PoolKind {
+    connect: Option<Duration>,
     /// False if the caller handles redirects itself.
     follows: bool,
-    route: Route,
+    /// True for requests that upgrade their connection, which HTTP/2 cannot.
+    upgrades: bool,
 }
 
 /// The pool for a request.
@@ -38,7 +48,7 @@ pub(crate) struct Pool {
 impl HttpClient {
     /// Creates a client that looks up the variables of a proxy with `env`.
     pub(crate) fn new(env: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Self {
-        Self { pools: Arc::default(), env, proxy: None }
+        Self { pools: Arc::default(), env, proxy: None, sockets: SocketCache::default() }
     }
 
     /// Sets the proxy for requests without a proxy from the environment.
@@ -48,23 +58,37 @@ impl HttpClient {
 
     /// Returns the pool for requests to `url`. The error text includes a hint.
     pub(crate) fn pool(&self, url: &str, connect: Option<Duration>) -> Result<Pool, String> {
-        self.pool_for(url, connect, true)
+        self.pool_for(url, PoolKind { connect, follows: true, upgrades: false })
     }
 
     /// Returns a pool whose responses to `url` may be redirects.
     pub(super) fn pool_without_redirects(&self, url: &str) -> Result<Pool, String> {
-        self.pool_for(url, None, false)
+        self.pool_for(url, PoolKind { connect: None, follows: false, upgrades: false })
     }
 
-    fn pool_for(
+    /// Returns a pool for requests to `url` that upgrade their connection.
+    pub(super) fn upgradable_pool(
         &self,
         url: &str,
         connect: Option<Duration>,
-        follows: bool,
     ) -> Result<Pool, String> {
+        self.pool_for(url, PoolKind { connect, follows: false, upgrades: true })
+    }
+
+    /// Replaces the WebSockets that stay open, for other limits.
+    #[cfg(test)]
+    pub(super) fn set_sockets(&mut self, sockets: SocketCache) {
+        self.sockets = sockets;
+    }
+
+    /// Returns the WebSockets that stay open.
+    pub(super) fn sockets(&self) -> &SocketCache {
+        &self.sockets
+    }
+
+    fn pool_for(&self, url: &str, kind: PoolKind) -> Result<Pool, String> {
         let key = PoolKey {
-            connect,
-            follows,
+            kind,
             tls: !url.starts_with("http://"),
             route: Route::to(url, self.proxy.as_deref(), &*self.env),
         };
@@ -89,7 +113,11 @@ fn build(key: &PoolKey) -> Result<reqwest::Client, String> {
     // Fails only if a provider is already installed, by this crate or by the application.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
-        .redirect(if key.follows { Policy::custom(follow_same_origin) } else { Policy::none() })
+        .redirect(if key.kind.follows {
+            Policy::custom(follow_same_origin)
+        } else {
+            Policy::none()
+        })
         // Small deltas must not wait for a full packet.
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))
@@ -102,7 +130,10 @@ fn build(key: &PoolKey) -> Result<reqwest::Client, String> {
         Route::Direct => builder = builder.no_proxy(),
         Route::Proxy(url) => builder = builder.no_proxy().proxy(proxy(url)?),
     }
-    if let Some(connect) = key.connect {
+    if key.kind.upgrades {
+        builder = builder.http1_only();
+    }
+    if let Some(connect) = key.kind.connect {
         builder = builder.connect_timeout(connect);
     }
     builder.build().map_err(|error| {

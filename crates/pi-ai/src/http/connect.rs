@@ -49,7 +49,7 @@ pub(crate) async fn open(
     let body = serde_json::to_vec(&request.body)
         .map_err(|error| Failure::Text(format!("Could not serialize the request: {error}")))?;
     let body = bytes::Bytes::from(body);
-    let headers = header_map(request).map_err(Failure::Text)?;
+    let headers = body_headers(&request.headers).map_err(Failure::Text)?;
     let mut number = 0;
     loop {
         let mut sent = Instant::now();
@@ -97,14 +97,17 @@ pub(crate) async fn open(
     }
 }
 
-async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+pub(super) async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
     match limit {
         Some(limit) => timeout(limit, future).await.ok(),
         None => Some(future.await),
     }
 }
 
-async fn notify(options: &StreamOptions, response: &Response) -> Result<(), HookPanicked> {
+pub(super) async fn notify(
+    options: &StreamOptions,
+    response: &Response,
+) -> Result<(), HookPanicked> {
     let Some(hook) = &options.hooks.on_response else { return Ok(()) };
     let header = |(name, value): (&HeaderName, &HeaderValue)| HttpHeader {
         name: name.to_string(),
@@ -117,12 +120,20 @@ async fn notify(options: &StreamOptions, response: &Response) -> Result<(), Hook
     hooks::call("on_response", || hook(info)).await
 }
 
-fn header_map(request: &HttpRequest) -> Result<HeaderMap, String> {
+/// Returns the headers of a request with a body.
+fn body_headers(headers: &Headers) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     // The answer is a stream, but an error may be JSON.
     map.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-    for (name, value) in request.headers.iter() {
+    map.extend(header_map(headers)?);
+    Ok(map)
+}
+
+/// Returns these headers as the HTTP client takes them.
+pub(super) fn header_map(headers: &Headers) -> Result<HeaderMap, String> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers.iter() {
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("\"{name}\" is not a valid header name"))?;
         // The value may be a key, so the error does not quote it.
@@ -138,7 +149,7 @@ fn header_map(request: &HttpRequest) -> Result<HeaderMap, String> {
 }
 
 /// Reads the body of a failure, limited in size and time.
-async fn read_failure(response: Response, timeouts: &Timeouts) -> HttpFailure {
+pub(super) async fn read_failure(response: Response, timeouts: &Timeouts) -> HttpFailure {
     let mut failure = HttpFailure::new(response.status().as_u16(), "");
     failure.headers = response_headers(&response);
     failure.body = failure_body(response, timeouts).await;
@@ -182,7 +193,7 @@ pub(super) fn response_headers(response: &Response) -> Headers {
     headers
 }
 
-fn send_error_text(
+pub(super) fn send_error_text(
     error: &reqwest::Error,
     url: &str,
     proxy: Option<&str>,

@@ -4,20 +4,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use futures_core::Stream;
 use pi_protocol::{Diagnostic, MessageBuilder, Source, StopReason, Timeouts};
-use reqwest::header::CONTENT_ENCODING;
 use tokio::time::{Sleep, sleep_until};
 
-use super::OpenResponse;
-use super::connect::{cause, first_byte_text, response_headers};
-use super::encoding::Encoding;
+use super::body::{Body, Part};
+use super::connect::first_byte_text;
 use crate::wire::Decoder;
 
-/// A response whose head has arrived, and its decoder.
+/// An answer that has begun, and its decoder.
 pub(crate) struct Exchange {
-    pub(crate) response: OpenResponse,
+    pub(crate) body: Body,
     pub(crate) decoder: Box<dyn Decoder>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -51,8 +47,7 @@ enum State {
 }
 
 struct Reading {
-    body: Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>,
-    encoding: Encoding,
+    body: Body,
     decoder: Box<dyn Decoder>,
     watchdog: Watchdog,
 }
@@ -88,10 +83,8 @@ impl Source for HttpSource {
                     Poll::Ready(Ok(exchange)) => {
                         out.message_mut().diagnostics.extend(exchange.diagnostics.clone());
                         out.start();
-                        match Reading::begin(exchange, &self.timeouts) {
-                            Ok(reading) => self.state = State::Reading(Box::new(reading)),
-                            Err(error) => return self.fail(out, error),
-                        }
+                        let reading = Reading::begin(exchange, &self.timeouts);
+                        self.state = State::Reading(Box::new(reading));
                         return Poll::Ready(());
                     }
                 },
@@ -99,8 +92,11 @@ impl Source for HttpSource {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Err(error)) => return self.fail(out, error),
                     Poll::Ready(Ok(())) if out.is_finished() => {
-                        reading.drain(cx);
-                        self.state = State::Done;
+                        let state = std::mem::replace(&mut self.state, State::Done);
+                        if let State::Reading(reading) = state {
+                            let is_complete = out.message().stop_reason != StopReason::Error;
+                            reading.body.finish(cx, is_complete);
+                        }
                         return Poll::Ready(());
                     }
                     Poll::Ready(Ok(())) if out.has_events() => return Poll::Ready(()),
@@ -121,61 +117,40 @@ impl HttpSource {
 }
 
 impl Reading {
-    fn begin(exchange: Exchange, timeouts: &Timeouts) -> Result<Self, String> {
-        let Exchange { response: OpenResponse { response, sent }, mut decoder, .. } = exchange;
-        decoder.head(&response_headers(&response));
-        let encoding = response.headers().get(CONTENT_ENCODING);
-        let encoding = Encoding::named(encoding.and_then(|value| value.to_str().ok()))?;
+    fn begin(exchange: Exchange, timeouts: &Timeouts) -> Self {
+        let Exchange { body, mut decoder, .. } = exchange;
+        if let Some(head) = body.head() {
+            decoder.head(head);
+        }
         let watchdog = Watchdog {
-            timer: timeouts.first_byte.map(|limit| timer(sent + limit)),
+            timer: timeouts.first_byte.map(|limit| timer(body.sent() + limit)),
             idle: timeouts.idle,
             last_data: None,
         };
-        Ok(Self { body: Box::pin(response.bytes_stream()), encoding, decoder, watchdog })
+        Self { body, decoder, watchdog }
     }
 
-    /// Reads one chunk of the body.
+    /// Reads one part of the body.
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
         timeouts: &Timeouts,
         out: &mut MessageBuilder,
     ) -> Poll<Result<(), String>> {
-        let chunk = match self.body.as_mut().poll_next(cx) {
-            Poll::Ready(chunk) => chunk,
+        let Self { body, decoder, watchdog } = self;
+        let part = match body.poll(cx, &mut |bytes| decoder.push(bytes, out)) {
+            Poll::Ready(part) => part,
             Poll::Pending => {
-                return match self.watchdog.poll(cx) {
+                return match watchdog.poll(cx) {
                     Poll::Ready(()) => Poll::Ready(Err(self.timeout_text(timeouts))),
                     Poll::Pending => Poll::Pending,
                 };
             }
         };
-        Poll::Ready(match chunk {
-            Some(Ok(bytes)) => {
-                self.watchdog.data();
-                self.push(&bytes, out)
-            }
-            Some(Err(error)) => Err(format!("Connection lost: {}", cause(&error))),
-            None => self.end(out),
-        })
-    }
-
-    fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) -> Result<(), String> {
-        let Self { encoding, decoder, .. } = self;
-        encoding.decode(bytes, |decoded| decoder.push(decoded, out)).map_err(damaged)
-    }
-
-    fn end(&mut self, out: &mut MessageBuilder) -> Result<(), String> {
-        let Self { encoding, decoder, .. } = self;
-        encoding.finish(|decoded| decoder.push(decoded, out)).map_err(damaged)?;
-        decoder.finish(out);
-        Ok(())
-    }
-
-    /// Reads the end of the body if it is already there, so that the connection can be reused.
-    /// Waiting for it would delay the answer.
-    fn drain(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(Ok(_))) = self.body.as_mut().poll_next(cx) {}
+        Poll::Ready(part.map(|part| match part {
+            Part::Data => watchdog.data(),
+            Part::End => decoder.finish(out),
+        }))
     }
 
     fn timeout_text(&self, timeouts: &Timeouts) -> String {
@@ -214,9 +189,4 @@ impl Watchdog {
             }
         }
     }
-}
-
-#[allow(clippy::needless_pass_by_value)] // For `map_err`.
-fn damaged(error: std::io::Error) -> String {
-    format!("The server's compressed answer is damaged: {error}")
 }

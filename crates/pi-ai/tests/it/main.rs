@@ -25,4 +25,8 @@ mod proxy;
 mod requests;
 #[cfg(feature = "http")]
 mod server;
+#[cfg(feature = "http")]
+mod socket_server;
 mod traces;
+#[cfg(feature = "http")]
+mod websocket;

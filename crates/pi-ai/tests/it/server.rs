@@ -92,7 +92,7 @@ async fn serve(
     let _ = socket.shutdown().await;
 }
 
-async fn read_request(socket: &mut TcpStream) -> Option<String> {
+pub(crate) async fn read_request(socket: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let mut buffer = [0; 4096];

@@ -58,6 +58,11 @@ impl Recording {
         }
     }
 
+    /// Returns the id of the response, if it is complete.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     /// Ends the recording. `None` if the answer is not one that can be continued.
     pub fn into_answered(self) -> Option<Answered> {
         let Self { body, input, output, id } = self;

@@ -1,0 +1,119 @@
+//! The bytes of an answer, from HTTP or from a WebSocket.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use reqwest::header::CONTENT_ENCODING;
+
+use super::OpenResponse;
+use super::connect::{cause, response_headers};
+use super::encoding::Encoding;
+use super::websocket::SocketBody;
+use crate::wire::Headers;
+
+/// The bytes of an answer.
+pub(crate) enum Body {
+    /// The body of an HTTP response.
+    Http(Box<HttpBody>),
+    /// The frames of a WebSocket.
+    Socket(Box<SocketBody>),
+}
+
+/// The body of an HTTP response.
+pub(crate) struct HttpBody {
+    chunks: Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>,
+    encoding: Encoding,
+    sent: Instant,
+    head: Headers,
+}
+
+/// A part of an answer.
+pub(super) enum Part {
+    /// Bytes were passed on; there may be more.
+    Data,
+    /// The body has ended.
+    End,
+}
+
+impl Body {
+    /// Returns the body of a response. Fails if its encoding is unsupported.
+    pub(crate) fn of_response(open: OpenResponse) -> Result<Self, String> {
+        let OpenResponse { response, sent } = open;
+        let encoding = response.headers().get(CONTENT_ENCODING);
+        let encoding = Encoding::named(encoding.and_then(|value| value.to_str().ok()))?;
+        let head = response_headers(&response);
+        let chunks = Box::pin(response.bytes_stream());
+        Ok(Self::Http(Box::new(HttpBody { chunks, encoding, sent, head })))
+    }
+
+    /// Returns the headers of a response.
+    pub(super) fn head(&self) -> Option<&Headers> {
+        match self {
+            Self::Http(body) => Some(&body.head),
+            Self::Socket(_) => None,
+        }
+    }
+
+    /// Returns the time at which the request was sent.
+    pub(super) fn sent(&self) -> Instant {
+        match self {
+            Self::Http(body) => body.sent,
+            Self::Socket(body) => body.sent,
+        }
+    }
+
+    /// Reads the next part and passes its bytes to `out`.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut dyn FnMut(&[u8]),
+    ) -> Poll<Result<Part, String>> {
+        match self {
+            Self::Http(body) => body.poll(cx, out),
+            Self::Socket(body) => body.poll(cx).map(|frame| {
+                out(&frame?);
+                Ok(Part::Data)
+            }),
+        }
+    }
+
+    /// Ends an answer; `is_complete` is false if it failed.
+    pub(super) fn finish(self, cx: &mut Context<'_>, is_complete: bool) {
+        match self {
+            Self::Http(mut body) => body.drain(cx),
+            Self::Socket(body) if is_complete => body.keep(),
+            Self::Socket(_) => {}
+        }
+    }
+}
+
+impl HttpBody {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        out: &mut dyn FnMut(&[u8]),
+    ) -> Poll<Result<Part, String>> {
+        let Poll::Ready(chunk) = self.chunks.as_mut().poll_next(cx) else { return Poll::Pending };
+        Poll::Ready(match chunk {
+            Some(Ok(bytes)) => {
+                self.encoding.decode(&bytes, out).map(|()| Part::Data).map_err(damaged)
+            }
+            Some(Err(error)) => Err(format!("Connection lost: {}", cause(&error))),
+            None => self.encoding.finish(out).map(|()| Part::End).map_err(damaged),
+        })
+    }
+
+    /// Reads the end of the body if it is already there, so that the connection can be reused.
+    /// Waiting for it would delay the answer.
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        while let Poll::Ready(Some(Ok(_))) = self.chunks.as_mut().poll_next(cx) {}
+    }
+}
+
+#[allow(clippy::needless_pass_by_value)] // For `map_err`.
+fn damaged(error: std::io::Error) -> String {
+    format!("The server's compressed answer is damaged: {error}")
+}
