@@ -96,7 +96,7 @@ impl<'a> Iterator for Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn word(&mut self) -> &'a str {
-        let end = self.rest.find(|one: char| matches!(one, ' ' | '\t' | ',' | '=' | '"'));
+        let end = self.rest.find([' ', '\t', ',', '=', '"']);
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         word

@@ -2,10 +2,11 @@
 
 use reqwest::Url;
 use serde_json::{Map, Value};
+use tokio::time::sleep;
 
 use super::client::RegisteredClient;
 use super::code::Granted;
-use super::device::{self, DeviceCode, seconds};
+use super::device::{DeviceCode, Polling, seconds};
 use super::endpoint::{self, Params, Reply, checked};
 use super::error::OauthError;
 use super::flow::Flow;
@@ -48,11 +49,14 @@ pub(super) async fn device(flow: &Flow<'_>) -> Result<Granted, OauthError> {
 
     let params: Params =
         vec![("device_auth_id", id.to_owned()), ("user_code", user_code.to_owned())];
-    let granted = device::poll(code.interval, code.lifetime, async || {
-        let reply = endpoint::post(flow.web, &poll_url, json, &params, &headers).await?;
-        Ok(as_standard(reply))
-    })
-    .await?;
+    let mut polling = Polling::new(&code);
+    let granted = loop {
+        sleep(polling.pause()).await;
+        let reply = endpoint::post(flow.web, &poll_url, json, &params, &headers).await;
+        if let Some(granted) = polling.read(reply.map(as_standard))? {
+            break granted;
+        }
+    };
     let text =
         |name: &str| granted.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let params: Params = vec![

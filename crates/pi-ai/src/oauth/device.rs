@@ -51,10 +51,15 @@ pub(super) async fn run(
     ];
     let mut headers = flow.headers();
     client.authenticate(&mut params, &mut headers);
-    poll(code.interval, code.lifetime, async || {
-        endpoint::post(flow.web, token_url, service.encoding(), &params, &headers).await
-    })
-    .await
+    let mut polling = Polling::new(&code);
+    loop {
+        sleep(polling.pause()).await;
+        let reply =
+            endpoint::post(flow.web, token_url, service.encoding(), &params, &headers).await;
+        if let Some(response) = polling.read(reply)? {
+            return Ok(response);
+        }
+    }
 }
 
 /// The answer to a request for a code.
@@ -124,66 +129,201 @@ pub(super) fn seconds(value: Option<&Value>) -> Option<Duration> {
     Duration::try_from_secs_f64(number).ok()
 }
 
-/// Asks until the user has decided, or the code has expired. Waits before the first request: no
-/// user is faster, and some servers punish it.
-pub(super) async fn poll(
-    mut interval: Duration,
+/// The rhythm of the requests until the user has decided, or the code has expired.
+///
+/// The caller waits for [`Polling::pause`], sends a request and passes the answer to
+/// [`Polling::read`]. It also waits before the first request: no user is faster, and some servers
+/// punish it.
+pub(super) struct Polling {
+    interval: Duration,
     lifetime: Duration,
-    mut ask: impl AsyncFnMut() -> Result<Reply, OauthError>,
-) -> Result<Map<String, Value>, OauthError> {
-    let deadline = Instant::now() + lifetime;
-    let mut slowed = false;
-    let mut failures = 0;
-    loop {
-        let remaining = deadline.saturating_duration_since(Instant::now());
-        // The last request is sent within the lifetime, even if the interval is longer than the rest.
-        let is_last = interval >= remaining;
-        let pause = if is_last { remaining.saturating_sub(LAST_POLL) } else { interval };
-        sleep(pause).await;
-        let reply = match ask().await {
-            Ok(reply) => Ok(reply),
-            Err(error) if error.is_transient() => Err(error),
-            Err(error) => return Err(error),
-        };
-        let failure = match reply {
-            Ok(reply) => match reply.error_code() {
-                Some("authorization_pending") => None,
-                Some("slow_down") => {
-                    let wanted = seconds(reply.body.get("interval"));
-                    interval = wanted.unwrap_or(interval + SLOW_DOWN).max(MIN_INTERVAL);
-                    slowed = true;
-                    None
-                }
-                Some("expired_token") => return Err(expired(lifetime, slowed)),
-                _ => match reply.success() {
-                    Ok(body) => return Ok(body),
-                    Err(error) if error.is_transient() => Some(error),
-                    Err(error) => return Err(error),
-                },
-            },
-            Err(error) => Some(error),
-        };
-        match failure {
-            None => failures = 0,
-            Some(error) => {
-                failures += 1;
-                if failures > MAX_FAILURES || is_last {
+    deadline: Instant,
+    /// The next answer is the last one within the lifetime.
+    is_last: bool,
+    was_slowed: bool,
+    /// Failures of the connection in a row.
+    failures: u32,
+}
+
+impl Polling {
+    pub(super) fn new(code: &DeviceCode) -> Self {
+        Self {
+            interval: code.interval,
+            lifetime: code.lifetime,
+            deadline: Instant::now() + code.lifetime,
+            is_last: false,
+            was_slowed: false,
+            failures: 0,
+        }
+    }
+
+    /// Returns the time to wait. The last request is sent within the lifetime, even if the interval
+    /// is longer than the rest of it.
+    pub(super) fn pause(&mut self) -> Duration {
+        let remaining = self.deadline.saturating_duration_since(Instant::now());
+        self.is_last = self.interval >= remaining;
+        if self.is_last { remaining.saturating_sub(LAST_POLL) } else { self.interval }
+    }
+
+    /// Reads an answer. Returns the token response, or `None` if the user has not decided yet.
+    pub(super) fn read(
+        &mut self,
+        reply: Result<Reply, OauthError>,
+    ) -> Result<Option<Map<String, Value>>, OauthError> {
+        let result = reply.and_then(|reply| self.read_reply(reply));
+        match result {
+            Ok(Some(response)) => return Ok(Some(response)),
+            Ok(None) => self.failures = 0,
+            Err(error) => {
+                self.failures += 1;
+                if !error.is_transient() || self.failures > MAX_FAILURES || self.is_last {
                     return Err(error);
                 }
             }
         }
-        if is_last {
-            return Err(expired(lifetime, slowed));
+        if self.is_last { Err(self.expired()) } else { Ok(None) }
+    }
+
+    fn read_reply(&mut self, reply: Reply) -> Result<Option<Map<String, Value>>, OauthError> {
+        match reply.error_code() {
+            Some("authorization_pending") => Ok(None),
+            Some("slow_down") => {
+                let wanted = seconds(reply.body.get("interval"));
+                self.interval = wanted.unwrap_or(self.interval + SLOW_DOWN).max(MIN_INTERVAL);
+                self.was_slowed = true;
+                Ok(None)
+            }
+            Some("expired_token") => Err(self.expired()),
+            _ => reply.success().map(Some),
         }
+    }
+
+    fn expired(&self) -> OauthError {
+        let hint = if self.was_slowed {
+            ". The server asked to slow down: if this repeats, check the clock of this machine, \
+             which may run too fast (common in virtual machines)"
+        } else {
+            ""
+        };
+        OauthError::Expired { limit: self.lifetime, hint }
     }
 }
 
-fn expired(limit: Duration, slowed: bool) -> OauthError {
-    let hint = if slowed {
-        ". The server asked to slow down: if this repeats, check the clock of this machine, which \
-         may run too fast (common in virtual machines)"
-    } else {
-        ""
-    };
-    OauthError::Expired { limit, hint }
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Polls with scripted answers; returns the result and the seconds of all polls.
+    async fn run(
+        interval: u64,
+        lifetime: u64,
+        answers: Vec<Result<Value, OauthError>>,
+    ) -> (Result<Map<String, Value>, OauthError>, Vec<u64>) {
+        let start = Instant::now();
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        let url = "https://example.com";
+        let code =
+            DeviceCode::new("d".to_owned(), "u", url, None, seconds(interval), seconds(lifetime));
+        let mut polling = Polling::new(&code.unwrap());
+        let mut times = Vec::new();
+        let mut answers = answers.into_iter();
+        loop {
+            sleep(polling.pause()).await;
+            times.push(start.elapsed().as_secs());
+            let answer = answers.next().unwrap_or_else(pending);
+            let reply = answer.map(|answer| {
+                let status = if answer.get("error").is_some() { 400 } else { 200 };
+                Reply::scripted(status, &answer)
+            });
+            match polling.read(reply) {
+                Ok(None) => {}
+                Ok(Some(response)) => return (Ok(response), times),
+                Err(error) => return (Err(error), times),
+            }
+        }
+    }
+
+    fn offline() -> Result<Value, OauthError> {
+        Err(OauthError::Connection { host: "h".to_owned(), problem: "offline".to_owned() })
+    }
+
+    fn error(code: &str) -> Result<Value, OauthError> {
+        Ok(json!({"error": code}))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn polls_keep_the_interval() {
+        let answers = vec![error("authorization_pending"), Ok(json!({"access_token": "a"}))];
+        let (result, times) = run(5, 600, answers).await;
+        assert!(result.is_ok());
+        assert_eq!(times, [5, 10]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_slows_polls_down() {
+        let answers = vec![
+            error("slow_down"),
+            Ok(json!({"error": "slow_down", "interval": 20})),
+            error("authorization_pending"),
+            Ok(json!({"error": "slow_down", "interval": 0})),
+            Ok(json!({"access_token": "a"})),
+        ];
+        let (result, times) = run(5, 600, answers).await;
+        assert!(result.is_ok());
+        // 5, then 5 + 5, then 20 twice, then at least one second.
+        assert_eq!(times, [5, 15, 35, 55, 56]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_poll_is_within_the_lifetime() {
+        let (result, times) = run(5, 12, Vec::new()).await;
+        assert_eq!(times, [5, 10, 11]);
+        let error = result.unwrap_err().to_string();
+        assert_eq!(error, "the login was not completed within a minute");
+        let (_, times) = run(60, 30, Vec::new()).await;
+        assert_eq!(times, [29]);
+        let (result, times) = run(5, 12, vec![pending(), pending(), Ok(json!({}))]).await;
+        assert!(result.is_ok());
+        assert_eq!(times, [5, 10, 11]);
+        let (_, times) = run(5, 0, Vec::new()).await;
+        assert_eq!(times, [0]);
+    }
+
+    fn pending() -> Result<Value, OauthError> {
+        error("authorization_pending")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_late_end_after_slow_downs_names_the_clock() {
+        let (result, _) = run(5, 60, vec![error("slow_down")]).await;
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("check the clock of this machine"), "{error}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_broken_connection_is_tolerated_for_a_while() {
+        let mut answers: Vec<_> = (0..5).map(|_| offline()).collect();
+        answers.push(Ok(json!({"access_token": "a"})));
+        assert!(run(5, 600, answers).await.0.is_ok());
+        let answers: Vec<_> = (0..7).map(|_| offline()).collect();
+        let (result, times) = run(5, 600, answers).await;
+        assert_eq!(result.unwrap_err().to_string(), "h: offline");
+        assert_eq!(times.len(), 6);
+    }
+
+    #[test]
+    fn seconds_are_read_from_numbers_and_texts() {
+        for (value, expected) in [
+            (json!(5), Some(5)),
+            (json!("7"), Some(7)),
+            (json!(-1), None),
+            (json!("x"), None),
+            (json!(1e300), None),
+            (json!(null), None),
+        ] {
+            assert_eq!(seconds(Some(&value)), expected.map(Duration::from_secs), "{value}");
+        }
+    }
 }

@@ -47,6 +47,12 @@ pub(super) struct Reply {
 }
 
 impl Reply {
+    /// Creates an answer for tests.
+    #[cfg(test)]
+    pub(super) fn scripted(status: u16, body: &Value) -> Self {
+        reply("server".to_owned(), status, body.to_string().as_bytes(), Vec::new())
+    }
+
     /// Returns the object of a success.
     pub(super) fn success(self) -> Result<Map<String, Value>, OauthError> {
         if let Some(refused) = self.refusal() {

@@ -39,7 +39,7 @@ pub enum OauthError {
         description: Option<String>,
     },
     /// The login took too long.
-    #[error("the login was not completed within {} minutes{}", limit.as_secs().div_ceil(60), hint)]
+    #[error("the login was not completed within {}{hint}", minutes(*limit))]
     Expired {
         /// The time that the login had.
         limit: Duration,
@@ -161,6 +161,13 @@ fn refusal(code: &str, description: Option<&str>) -> String {
     match description {
         Some(description) if !description.is_empty() => format!("{description} ({code})"),
         _ => code.to_owned(),
+    }
+}
+
+fn minutes(limit: Duration) -> String {
+    match limit.as_secs().div_ceil(60) {
+        1 => "a minute".to_owned(),
+        minutes => format!("{minutes} minutes"),
     }
 }
 

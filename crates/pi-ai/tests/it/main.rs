@@ -19,6 +19,8 @@ mod hooks;
 #[cfg(feature = "http")]
 mod hostile;
 #[cfg(feature = "http")]
+mod oauth;
+#[cfg(feature = "http")]
 mod prefix;
 #[cfg(feature = "http")]
 mod proxy;
