@@ -11,6 +11,7 @@ mod bedrock;
 mod client;
 #[cfg(feature = "http")]
 mod cloud;
+mod dialects;
 mod failures;
 mod functions;
 mod handover;
