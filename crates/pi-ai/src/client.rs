@@ -407,7 +407,8 @@ async fn exchange(
             outlets.report(&model, failure);
         }
         let Failure::Status(status) = &failure else {
-            return Err(failure_text(&call, format, &failure).into());
+            let text = failure_text(&call, format, &failure);
+            return Err(Refused { text, status: None, diagnostics });
         };
         match format.fallback(&call, status) {
             Some(fallback) => {

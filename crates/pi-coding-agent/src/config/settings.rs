@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use pi_agent::{QueueMode, SteeringDelivery};
 use pi_ai::oauth::Service;
-use pi_protocol::ThinkingLevel;
+use pi_protocol::{ThinkingLevel, Transport};
 use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -128,6 +128,14 @@ pub struct Settings {
     /// Images for models.
     pub(crate) images: Option<ImagesGroup>,
 
+    /// Connection to providers that offer WebSockets (`openai-codex`). All others use server-sent
+    /// events.
+    #[serde(deserialize_with = "choices::transport")]
+    #[schemars(with = "Option<choices::TransportName>")]
+    pub transport: Option<Transport>,
+    /// Milliseconds within which a WebSocket must be open, before server-sent events are used
+    /// instead; 0 or "disabled" for no limit.
+    pub(crate) websocket_connect_timeout_ms: Option<Timeout>,
     /// Proxy for requests to providers: `http://HOST:PORT`. The variables `HTTPS_PROXY` and
     /// `HTTP_PROXY` take precedence; `NO_PROXY` lists exceptions. Only in the user's file.
     pub http_proxy: Option<String>,

@@ -50,6 +50,8 @@ pub(super) fn stream_options(settings: &Settings, environment: &Environment) -> 
     let provider = settings.provider_retry();
     let mut options = StreamOptions::default();
     options.timeouts.first_byte = provider.timeout.or(options.timeouts.first_byte);
+    options.transport = settings.transport();
+    options.timeouts.websocket_connect = settings.websocket_connect_timeout();
     options.timeouts.idle = settings.http_idle_timeout();
     options.retry.max_retries = provider.max_retries;
     options.retry.max_delay = provider.max_retry_delay.unwrap_or_default();

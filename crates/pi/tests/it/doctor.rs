@@ -124,7 +124,7 @@ fn the_configuration_is_checked() {
     let agent = env.agent();
     write(
         agent.join("settings.json"),
-        r#"{ "transport": "sse", "defualtModel": "x", "mine": 1, "steeringMode": "some" }"#,
+        r#"{ "warnings": {}, "defualtModel": "x", "mine": 1, "steeringMode": "some" }"#,
     );
     write(
         agent.join("models.json"),

@@ -83,7 +83,7 @@ fn mcp_servers_and_settings_without_effect_are_reported() {
     let _server = answering(&env, 9);
     let servers = json!({"mcpServers": {"files": {"command": "x"}, "off": {"enabled": false}}});
     write(&env.agent().join("mcp.json"), &servers.to_string());
-    settings(&env, &json!({"codemode": {"mode": "on"}, "transport": "sse"}));
+    settings(&env, &json!({"codemode": {"mode": "on"}, "warnings": {}}));
     let mcp = "warning: 1 MCP server is not started by this version: files \
                ([ROOT]/home/.pi/agent/mcp.json)";
     let codemode = "warning: `codemode` in the settings has no effect in this version";
@@ -95,7 +95,7 @@ fn mcp_servers_and_settings_without_effect_are_reported() {
         format!("pi: {codemode}; see `pi doctor`\n")
     );
     assert_eq!(doctor(&env, "mcp"), [mcp]);
-    let idle = "warning: without effect in this version: codemode, transport";
+    let idle = "warning: without effect in this version: codemode, warnings";
     assert_eq!(doctor(&env, "settings")[1], idle);
     // A broken file was meant to start something.
     write(&env.agent().join("mcp.json"), "{");

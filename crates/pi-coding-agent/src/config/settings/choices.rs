@@ -3,6 +3,7 @@
 //! Types of other crates know nothing of settings files; the names of their values are here.
 
 use pi_agent::{QueueMode, SteeringDelivery};
+use pi_protocol::Transport;
 use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -150,6 +151,19 @@ named! {
         Warn => ChangedFilePolicy::Note,
         /// Refuses to write the file until the model has read it again.
         Refuse => ChangedFilePolicy::Refuse,
+    }
+}
+
+named! {
+    "kebab-case" TransportName, transport: Transport {
+        /// A WebSocket that sends only what is new; server-sent events if that fails.
+        Auto => Transport::Auto,
+        /// HTTP with server-sent events.
+        Sse => Transport::Sse,
+        /// A WebSocket that sends every request whole.
+        Websocket => Transport::Websocket,
+        /// A WebSocket that sends only what is new.
+        WebsocketCached => Transport::WebsocketCached,
     }
 }
 

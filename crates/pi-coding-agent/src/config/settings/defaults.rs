@@ -40,6 +40,8 @@ pub(super) fn defaults() -> Map<String, Value> {
             "autoResize": settings.auto_resize_images(),
             "blockImages": settings.block_images(),
         },
+        "transport": settings.transport(),
+        "websocketConnectTimeoutMs": milliseconds(settings.websocket_connect_timeout()) as u64,
         "httpIdleTimeoutMs": milliseconds(settings.http_idle_timeout()) as u64,
         "retry": {
             "enabled": retry.enabled,
@@ -79,6 +81,8 @@ mod tests {
         assert_eq!(written.branch_summary(), absent.branch_summary());
         assert_eq!(written.auto_resize_images(), absent.auto_resize_images());
         assert_eq!(written.block_images(), absent.block_images());
+        assert_eq!(written.transport(), absent.transport());
+        assert_eq!(written.websocket_connect_timeout(), absent.websocket_connect_timeout());
         assert_eq!(written.http_idle_timeout(), absent.http_idle_timeout());
         assert_eq!(written.retry(), absent.retry());
         assert_eq!(written.provider_retry(), absent.provider_retry());

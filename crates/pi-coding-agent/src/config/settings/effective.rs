@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pi_agent::{Limits, QueueMode, RepetitionLimits, SteeringDelivery};
-use pi_protocol::ThinkingLevel;
+use pi_protocol::{ThinkingLevel, Transport};
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 use pi_tools::{ChangedFilePolicy, ExecutorSpec, checkpoint, toolset};
 
@@ -188,6 +188,16 @@ impl Settings {
     /// Returns the time without data after which a connection counts as dead; `None` for no limit.
     pub fn http_idle_timeout(&self) -> Option<Duration> {
         self.http_idle_timeout_ms.unwrap_or(Timeout(300_000)).duration()
+    }
+
+    /// Returns the connection to providers that offer WebSockets.
+    pub fn transport(&self) -> Transport {
+        self.transport.unwrap_or_default()
+    }
+
+    /// Returns the time within which a WebSocket must be open; `None` for no limit.
+    pub fn websocket_connect_timeout(&self) -> Option<Duration> {
+        self.websocket_connect_timeout_ms.unwrap_or(Timeout(15_000)).duration()
     }
 
     /// Returns true if a menu of commands offers each skill.

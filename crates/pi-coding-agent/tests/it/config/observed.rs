@@ -15,8 +15,7 @@ use serde_json::{Value, json};
 use super::env::ConfigEnv;
 
 /// Values of keys that have no effect in this version.
-const NOT_READ: &[&str] =
-    &["/values/transport", "/values/cacheWarming", "/values/wheel", "/values/imageWidth"];
+const NOT_READ: &[&str] = &["/values/cacheWarming", "/values/wheel", "/values/imageWidth"];
 
 /// Intended differences: the case, the field, our value, and the reason.
 const DIFFERENT: &[(&str, &str, &str, &str)] = &[
@@ -196,6 +195,7 @@ fn values(settings: &Settings) -> Value {
         },
         "maxRetryDelay": settings.provider_retry().max_retry_delay.map(|d| d.as_millis() as u64),
         "idleTimeout": settings.http_idle_timeout().map_or(0, |d| d.as_millis() as u64),
+        "transport": settings.transport(),
         "trust": match settings.default_project_trust() {
             ProjectTrustDefault::Ask => "ask",
             ProjectTrustDefault::Always => "always",

@@ -159,10 +159,10 @@ fn an_invalid_executor_is_not_ignored() {
 #[test]
 fn keys_without_effect_and_unknown_keys_are_listed() {
     let env = ConfigEnv::new();
-    env.user("settings.json", r#"{"transport": "x", "retry": {}, "mine": 1}"#);
+    env.user("settings.json", r#"{"warnings": "x", "retry": {}, "mine": 1}"#);
     let store = SettingsStore::load(&env.environment, true);
     let idle: Vec<&str> = store.keys_without_effect().iter().map(|key| key.name).collect();
-    assert_eq!(idle, ["transport"]);
+    assert_eq!(idle, ["warnings"]);
     assert_eq!(store.unknown_keys(), ["mine"]);
 }
 

@@ -129,7 +129,8 @@ pub(super) const ROWS: &[Row] = &[
         "Transport",
         "transport",
         &["sse", "websocket", "websocket-cached", "auto"],
-        "No effect in this version, which always uses server-sent events.",
+        "Connection to OpenAI Codex. auto and websocket-cached send only what is new; all other \
+         providers use server-sent events.",
     )
     .default("auto"),
     row(
