@@ -49,10 +49,14 @@ pub(crate) fn find(
     }
 }
 
-/// Replaces `{NAME}` in the base URL by the variable, such as Cloudflare's account ids.
+/// Replaces `{NAME}` in the base URL by the variable, such as Cloudflare's account ids. Parts in small
+/// letters, such as `{location}`, belong to the wire format.
 pub(crate) fn resolve_base_url(mut model: Model, env: EnvLookup<'_>) -> Result<Model, String> {
     while let Some((head, rest)) = model.base_url.split_once('{') {
         let Some((name, tail)) = rest.split_once('}') else { break };
+        if name.contains(|letter: char| letter.is_ascii_lowercase()) {
+            break;
+        }
         let Some(value) = env(name).filter(|value| !value.is_empty()) else {
             return Err(format!(
                 "Provider is not configured: {}. Set {name}, which is part of its base URL.",
@@ -84,5 +88,30 @@ pub(crate) fn apply(
             None
         }
         key => key,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_in_base_urls_are_replaced() {
+        let env = |name: &str| (name == "ACCOUNT_1").then(|| "a1".to_owned());
+        let cases = [
+            ("https://x.example/{ACCOUNT_1}/v1", Ok("https://x.example/a1/v1")),
+            ("https://x.example", Ok("https://x.example")),
+            // Vertex fills it in, with an API key not at all.
+            ("https://{location}-x.example", Ok("https://{location}-x.example")),
+            ("https://{OTHER}.example", Err("OTHER")),
+        ];
+        for (base_url, expected) in cases {
+            let model = Model { base_url: base_url.into(), ..Model::default() };
+            match (resolve_base_url(model, &env), expected) {
+                (Ok(model), Ok(expected)) => assert_eq!(model.base_url, expected),
+                (Err(error), Err(name)) => assert!(error.contains(name), "{error}"),
+                (result, _) => panic!("{base_url}: {result:?}"),
+            }
+        }
     }
 }

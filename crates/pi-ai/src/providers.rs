@@ -14,8 +14,8 @@ pub struct ProviderInfo {
     pub name: &'static str,
     /// Environment variables that may hold the key; the first one that is set counts.
     pub key_env: &'static [&'static str],
-    /// The base URL of custom models without one. Parts in braces are variables of the environment.
-    /// `None` if there is no default.
+    /// The base URL of custom models without one. Parts in braces are variables of the environment;
+    /// `{location}` is filled in by the wire format. `None` if there is no default.
     pub base_url: Option<&'static str>,
     /// The wire format at `base_url`.
     pub api: &'static str,

@@ -111,6 +111,7 @@ pub static FORMATS: &[&dyn WireFormat] = &[
     &codex::OpenAiCodexResponses,
     &pi_messages::PiMessages,
     &google::GoogleGenerativeAi,
+    &google::GoogleVertex,
 ];
 
 /// Finds the format with this name.

@@ -103,7 +103,8 @@ impl Call {
         }
     }
 
-    fn has_header(&self, name: &str) -> bool {
+    /// Returns true if model or options set this header.
+    pub(super) fn has_header(&self, name: &str) -> bool {
         let in_options = self
             .options
             .headers

@@ -1,7 +1,7 @@
-//! `google-generative-ai`: Gemini's `streamGenerateContent`.
+//! `google-generative-ai` and `google-vertex`: Gemini's `streamGenerateContent`, at Google's own API
+//! and at Google Cloud.
 //!
-//! Includes the additions of Vertex AI to the stream (tool arguments in parts), but not Vertex's own
-//! URLs and credentials.
+//! Bodies and streams are the same; URLs and credentials of Google Cloud are in `vertex`.
 //!
 //! The format has no event that ends a block and none that ends the message: a block ends where a
 //! part of another kind begins, and an answer is complete when a finish reason has been seen.
@@ -16,6 +16,7 @@ mod partial_args;
 mod thinking;
 mod tools;
 mod usage;
+mod vertex;
 
 use serde_json::Value;
 
@@ -32,6 +33,28 @@ impl WireFormat for GoogleGenerativeAi {
 
     fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
         encode::request(call)
+    }
+
+    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
+        Box::new(body::Body::new(call))
+    }
+
+    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
+        google_error(&failure.body).unwrap_or_else(|| failure.plain())
+    }
+}
+
+/// The wire format `google-vertex`.
+#[derive(Debug)]
+pub struct GoogleVertex;
+
+impl WireFormat for GoogleVertex {
+    fn api(&self) -> &'static str {
+        "google-vertex"
+    }
+
+    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
+        vertex::request(call)
     }
 
     fn decoder(&self, call: &Call) -> Box<dyn Decoder> {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use pi_ai::aws::Signing;
 use pi_ai::wire::{self, Call};
 use pi_ai::{
-    Attribution, CacheRetention, Context, Model, Request, StreamOptions, ThinkingBudgets,
-    ThinkingLevel, ToolChoice, Variables,
+    Attribution, CacheRetention, Context, KeyScheme, Model, Request, StreamOptions,
+    ThinkingBudgets, ThinkingLevel, ToolChoice,
 };
 use pi_protocol::json;
 use secrecy::ExposeSecret as _;
@@ -77,6 +77,8 @@ struct Options {
     headers: BTreeMap<String, Option<String>>,
     sampling_params: Map<String, Value>,
     env: BTreeMap<String, String>,
+    /// `bearer` for a token instead of a key.
+    key_scheme: Option<String>,
     identity: Value,
 }
 
@@ -105,11 +107,13 @@ impl Options {
         options.thinking_budgets = self.thinking_budgets;
         options.headers = self.headers;
         options.sampling_params = self.sampling_params;
-        options.env = self.env.clone();
+        options.env = self.env;
         let key = self.api_key.unwrap_or(Some("sk-dummy".to_owned()));
         let request = Request::new(Arc::new(model), context, options);
         let mut call = Call::new(request, key.map(Into::into), &|_| None);
-        call.variables = Variables::default().overridden_by(self.env);
+        if self.key_scheme.is_some() {
+            call.key_scheme = KeyScheme::Bearer;
+        }
         call
     }
 }
@@ -259,6 +263,11 @@ fn pi_messages_requests_match() {
 #[test]
 fn bedrock_converse_stream_requests_match() {
     check("bedrock-converse-stream");
+}
+
+#[test]
+fn google_vertex_requests_match() {
+    check("google-vertex");
 }
 
 #[test]

@@ -34,7 +34,8 @@ fn url(call: &Call) -> Result<String, EncodeError> {
     Ok(format!("{base}/{folder}{id}:streamGenerateContent?alt=sse"))
 }
 
-fn body(call: &Call) -> Result<Value, EncodeError> {
+/// Encodes the body of a call.
+pub(super) fn body(call: &Call) -> Result<Value, EncodeError> {
     let declarations = Declarations::replay(&call.messages);
     let contents = contents::write(call);
     if contents.is_empty() {
