@@ -264,6 +264,7 @@ const WORDS: &[(FailureKind, &[&str])] = &[
             "try pulling it first",
             "no endpoints found for",
             "invalid model name",
+            "invalid_model",
             "model does not exist",
         ],
     ),
@@ -296,6 +297,7 @@ const WORDS: &[(FailureKind, &[&str])] = &[
             "service unavailable:",
         ],
     ),
+    (FailureKind::ServerError, &["(server error)"]),
     (FailureKind::EndedEarly, &["stream ended", "connection lost", "ended without"]),
 ];
 

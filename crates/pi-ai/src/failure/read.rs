@@ -45,8 +45,17 @@ impl<'t> Reading<'t> {
     /// Returns the sentence of the provider in its JSON.
     pub(super) fn sentence(&self) -> Option<String> {
         let json = self.json.as_ref()?;
-        let paths =
-            ["/error/message", "/message", "/error", "/detail", "/Message", "/error/detail"];
+        let paths = [
+            "/error/message",
+            "/message",
+            "/error",
+            "/detail",
+            "/Message",
+            "/error/detail",
+            // Lists of invalid parameters.
+            "/message/detail/0/msg",
+            "/detail/0/msg",
+        ];
         let found = paths.iter().find_map(|path| json.pointer(path)?.as_str());
         let found = found.filter(|text| !text.trim().is_empty())?;
         // A router quotes the provider behind it.

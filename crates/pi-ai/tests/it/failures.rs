@@ -306,6 +306,62 @@ const TEXTS: &[(&str, K, Option<u16>, &str)] = &[
         None,
         "Provider x has no API implementation for \"y\"",
     ),
+    (
+        r#"Azure OpenAI API error (401): {"code":"401","message":"Access denied due to invalid subscription key or wrong API endpoint."}"#,
+        K::RejectedCredential,
+        Some(401),
+        "Access denied due to invalid subscription key or wrong API endpoint.",
+    ),
+    (
+        r#"Azure OpenAI API error (404): {"type":"invalid_request_error","code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}"#,
+        K::UnknownDeployment,
+        Some(404),
+        "The API deployment for this resource does not exist.",
+    ),
+    (
+        r#"Mistral API error (401): {"detail":"Unauthorized"}"#,
+        K::RejectedCredential,
+        Some(401),
+        "Unauthorized",
+    ),
+    (
+        r#"Mistral API error (400): {"object":"error","message":"Invalid model: mistral-lage","type":"invalid_model","param":null,"code":"1500"}"#,
+        K::UnknownModel,
+        Some(400),
+        "Invalid model: mistral-lage",
+    ),
+    (
+        r#"Mistral API error (429): {"object":"error","message":"Requests rate limit exceeded","type":"rate_limited","param":null,"code":"1300","raw_status_code":429}"#,
+        K::RateLimit,
+        Some(429),
+        "Requests rate limit exceeded",
+    ),
+    (
+        r#"Mistral API error (422): {"object":"error","message":{"detail":[{"type":"missing","loc":["body","messages"],"msg":"Field required"}]},"type":"invalid_request_error","param":null,"code":null}"#,
+        K::InvalidRequest,
+        Some(422),
+        "Field required",
+    ),
+    (
+        "Provider stopped with: error (server error)",
+        K::ServerError,
+        None,
+        "Provider stopped with: error (server error)",
+    ),
+    (
+        "Mistral stream ended without a finish reason",
+        K::EndedEarly,
+        None,
+        "Mistral stream ended without a finish reason",
+    ),
+    ("401: bad key (unauthorized)", K::RejectedCredential, Some(401), "bad key (unauthorized)"),
+    ("402: no credit left (billing)", K::NoCredit, Some(402), "no credit left (billing)"),
+    (
+        "radius stream ended without a terminal event",
+        K::EndedEarly,
+        None,
+        "radius stream ended without a terminal event",
+    ),
     ("", K::Other, None, ""),
     ("{", K::Other, None, "{"),
     ("something odd", K::Other, None, "something odd"),
@@ -313,11 +369,15 @@ const TEXTS: &[(&str, K, Option<u16>, &str)] = &[
 
 #[test]
 fn texts_of_failures_are_classified() {
+    let mut wrong = Vec::new();
     for (text, kind, status, detail) in TEXTS {
         let failure = ProviderFailure::of(text);
         let found = (failure.kind, failure.status, failure.detail.as_str());
-        assert_eq!(found, (*kind, *status, *detail), "{text}");
+        if found != (*kind, *status, *detail) {
+            wrong.push(format!("{text}\n  {found:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
