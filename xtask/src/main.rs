@@ -24,7 +24,7 @@ tasks:
   bench [--quick] [PART...]          measure streams, sessions, commands, the screen ...
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   cli-docs                           write docs/cli.md from the tables of the command line
-  crash [tools] [--runs N] ...       kill writers of sessions (or files) and check for lost data
+  crash [tools|auth] [--runs N] ...  kill writers of sessions, files or logins; check for lost data
   dist [--target TRIPLE]... ...      build the archives and packages of a release
   evade [--seconds N] [--seed N]     compare random scripts in bash with pi-guard's analysis
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total

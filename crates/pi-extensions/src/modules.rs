@@ -87,6 +87,7 @@ const HOST: &[HostModule] = host_modules! {
     "pi:model-registry" = "pi/model_registry.js",
     "pi:providers" = "pi/providers.js",
     "pi:session-manager" = "pi/session_manager.js",
+    "pi:logins" = "pi/logins.js",
     "pi:signals" = "pi/signals.js",
     "pi:streams" = "pi/streams.js",
     "pi:tools" = "pi/tools.js",

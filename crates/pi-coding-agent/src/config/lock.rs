@@ -4,6 +4,10 @@
 //! `FILE.lock`, beside the given path (not beside the target of a link). The process that creates
 //! the directory holds the lock and renews its modification time. A lock that was not renewed for a
 //! while is stale, and any process may remove it.
+//!
+//! A killed process would make all others wait for that time. So this program also locks the
+//! directory as a file, which the system undoes when the process ends, and shows by the mode of the
+//! directory that it does: the other program neither reads the mode nor needs it.
 
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
@@ -66,6 +70,8 @@ fn directory(file: &Path) -> PathBuf {
 pub(super) struct Lock {
     directory: PathBuf,
     identity: Identity,
+    /// Shows that the process lives, where the file system supports that.
+    _life: Option<File>,
     renewal: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -88,7 +94,7 @@ impl Lock {
         match fs::create_dir(&directory) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if is_stale(&directory, stale) {
+                if !remove_abandoned(&directory) && is_stale(&directory, stale) {
                     // Another process may be faster, or the directory is not a lock and not empty.
                     // The next try decides.
                     let _ = fs::remove_dir(&directory);
@@ -100,8 +106,9 @@ impl Lock {
         let identity = fs::metadata(&directory)
             .map(|metadata| Identity::of(&metadata))
             .map_err(ConfigError::write(file))?;
+        let _life = show_life(&directory);
         let renewal = renew(directory.clone(), stale / 2);
-        Ok(Some(Self { renewal, directory, identity }))
+        Ok(Some(Self { directory, identity, _life, renewal }))
     }
 
     /// Returns true if no other process has removed the lock as stale.
@@ -121,6 +128,45 @@ impl Drop for Lock {
             let _ = fs::remove_dir(&self.directory);
         }
     }
+}
+
+/// The mode of a directory whose holder has locked it as a file. No umask leads to it.
+#[cfg(unix)]
+const LOCKED: u32 = 0o1711;
+
+/// Locks the directory as a file, for as long as the result lives.
+#[cfg(unix)]
+fn show_life(directory: &Path) -> Option<File> {
+    use std::os::unix::fs::PermissionsExt;
+    let file = File::open(directory).ok()?;
+    file.try_lock().ok()?;
+    // Last: from now on a directory that is not locked has lost its holder.
+    file.set_permissions(fs::Permissions::from_mode(LOCKED)).ok()?;
+    Some(file)
+}
+
+/// Removes the lock of a process that has ended. Returns true if it was one.
+#[cfg(unix)]
+fn remove_abandoned(directory: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let Ok(file) = File::open(directory) else { return false };
+    let Ok(opened) = file.metadata() else { return false };
+    if opened.permissions().mode() & 0o7777 != LOCKED || file.try_lock().is_err() {
+        return false;
+    }
+    // Processes that find the same lock take turns here; the second one finds another directory.
+    let same = fs::metadata(directory).is_ok_and(|now| Identity::of(&now) == Identity::of(&opened));
+    same && fs::remove_dir(directory).is_ok()
+}
+
+#[cfg(not(unix))]
+fn show_life(_: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(not(unix))]
+fn remove_abandoned(_: &Path) -> bool {
+    false
 }
 
 fn is_stale(directory: &Path, stale: Duration) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pi_ai::cloud::{self, Outcome, Surroundings};
-use pi_ai::oauth::TokenUse;
+use pi_ai::oauth::{self, TokenUse};
 use pi_ai::{Authorization, AuthorizationRequest, KeyScheme, Variables};
 use pi_protocol::{EnvOverrides, Model};
 use secrecy::{ExposeSecret, SecretString};
@@ -218,16 +218,18 @@ impl Shared {
                     authorization.key = Some(SecretString::from(key));
                 }
             }
-            Some(LoginService::Oauth(service)) => match service.token_use {
-                Some(TokenUse::ApiKey) => {}
-                Some(TokenUse::Header(header)) => {
-                    authorization.headers.insert(header, login.access.clone());
+            Some(LoginService::Oauth(service)) => {
+                authorization.base_url = oauth::base_url(&service, &login.tokens());
+                match service.token_use {
+                    Some(TokenUse::ApiKey) => {}
+                    Some(TokenUse::Header(header)) => {
+                        authorization.headers.insert(header, login.access.clone());
+                    }
+                    Some(TokenUse::Bearer) | None => authorization.scheme = KeyScheme::Bearer,
                 }
-                Some(TokenUse::Bearer) | None => authorization.scheme = KeyScheme::Bearer,
-            },
+            }
             None => authorization.scheme = KeyScheme::Bearer,
         }
-        authorization.base_url = login.base_url();
         authorization.is_renewable = !login.refresh.is_empty();
         Ok(authorization)
     }

@@ -78,7 +78,10 @@ pub enum CredentialError {
         advice: String,
     },
     /// The login could not be renewed now.
-    #[error("The login of {name} could not be renewed: {why}. Retry later.")]
+    #[error(
+        "The login of {name} could not be renewed: {why}. Retry; if that does not help, sign in again with `{}`.",
+        login_command(name)
+    )]
     NotRenewed {
         /// Name of the credential.
         name: CredentialName,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use pi_ai::oauth::{self, Interaction, LoginOptions, OauthError, Service};
+use pi_ai::oauth::{self, Dialect, Interaction, LoginOptions, OauthError, Service};
 use pi_protocol::CancelToken;
 
 use super::accounts::CredentialName;
@@ -19,19 +19,6 @@ use crate::config::{CommandRuns, ConfigError, StoredCredential};
 /// Providers whose login stands for a subscription.
 const SUBSCRIPTIONS: &[&str] =
     &["anthropic", "github-copilot", "kimi-coding", "openai", "openai-codex", "xai"];
-
-/// Providers with logins that this program cannot always make, but whose tokens it can use.
-const LOGINS: &[&str] = &[
-    "anthropic",
-    "github-copilot",
-    "kimi-coding",
-    "meta",
-    "openai",
-    "openai-codex",
-    "openrouter",
-    "radius",
-    "xai",
-];
 
 /// A way to sign in to a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +119,19 @@ pub(super) enum LoginService {
     Extension(ProviderLogin),
 }
 
+impl LoginService {
+    /// Returns the reason why a login cannot be renewed: a server that knows only the clients of its
+    /// vendor, and no configured client.
+    pub(super) fn check_renewal(&self, login: &Login) -> Result<(), String> {
+        let Self::Oauth(service) = self else { return Ok(()) };
+        let needs_client = !matches!(service.dialect, Some(Dialect::Copilot | Dialect::Meta));
+        if !needs_client || login.extra.contains_key("clientId") {
+            return Ok(());
+        }
+        service.availability().map_err(|error| error.to_string())
+    }
+}
+
 impl ModelRegistry {
     /// Returns the ways to sign in to a provider. Several kinds of keys count as one way.
     pub fn login_methods(&self, provider: &str) -> Vec<LoginChoice> {
@@ -151,7 +151,7 @@ impl ModelRegistry {
             choices.push(choice(Some(hooks.name), None, None));
         } else {
             for (name, service) in shared.services(provider) {
-                let unavailable = None;
+                let unavailable = service.availability().err().map(|error| error.to_string());
                 let own_name = (name != provider).then_some(name);
                 choices.push(choice(service.name, own_name, unavailable));
             }
@@ -215,20 +215,6 @@ impl ModelRegistry {
         shared.store.edit_locked(lock)?.set(&name.to_string(), credential)
     }
 
-    /// Returns the tokens of a login; `None` if the provider has none.
-    pub fn stored_login(&self, provider: &str) -> Option<StoredCredential> {
-        let stored = self.shared.stored(&self.credential_name(provider)).ok().flatten();
-        stored.filter(|stored| matches!(stored, StoredCredential::Oauth { .. }))
-    }
-
-    /// Stores the tokens of a login that were renewed.
-    pub fn store_login(&self, provider: &str, login: &StoredCredential) -> Result<(), ConfigError> {
-        if let StoredCredential::Oauth { access, refresh, .. } = login {
-            self.shared.secrets().add([access.clone(), refresh.clone()]);
-        }
-        self.shared.store.set(&self.credential_name(provider).to_string(), login)
-    }
-
     /// Removes a stored credential, then revokes its tokens where the service can do that.
     pub async fn logout(&self, name: &CredentialName) -> Result<LoggedOut, ConfigError> {
         let shared = &self.shared;
@@ -257,7 +243,7 @@ impl Shared {
 
     /// Returns true if a user can sign in to a provider.
     pub(super) fn has_login(&self, provider: &str) -> bool {
-        LOGINS.contains(&provider) || self.login_service(provider, None).is_some()
+        self.login_service(provider, None).is_some()
     }
 
     /// Returns the services of a provider by name: that with the provider's name first.

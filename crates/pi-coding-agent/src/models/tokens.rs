@@ -103,23 +103,6 @@ impl Login {
         self.extra.get(SERVICE)?.as_str()
     }
 
-    /// Returns the base URL that belongs to the tokens: GitHub Copilot names its host in the token,
-    /// or the login is one of an enterprise.
-    pub(super) fn base_url(&self) -> Option<String> {
-        let text = |name: &str| self.extra.get(name)?.as_str().filter(|text| !text.is_empty());
-        if let Some(url) = text("baseUrl") {
-            return Some(url.to_owned());
-        }
-        let host = self.access.split(';').find_map(|part| part.strip_prefix("proxy-ep="));
-        if let Some(host) = host.filter(|host| is_host(host)) {
-            let host = host.strip_prefix("proxy.").map(|rest| format!("api.{rest}"));
-            return host.map(|host| format!("https://{host}"));
-        }
-        let domain = text("enterpriseUrl")?;
-        let domain = domain.strip_prefix("https://").unwrap_or(domain).trim_end_matches('/');
-        is_host(domain).then(|| format!("https://copilot-api.{domain}"))
-    }
-
     /// Returns the secrets of the login.
     pub(super) fn secrets(&self) -> [String; 2] {
         [self.access.clone(), self.refresh.clone()]
@@ -157,11 +140,6 @@ impl Login {
         mark.and_then(|mark| mark["expires"].as_f64())
             .is_some_and(|expires| expires == self.expires)
     }
-}
-
-fn is_host(text: &str) -> bool {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
-    !text.is_empty() && text.chars().all(allowed)
 }
 
 /// Returns the current time in milliseconds since 1970.

@@ -43,5 +43,8 @@ exports.runShortcut = async function runShortcut(number) {
 };
 
 exports.startStream = (...args) => require("pi:providers").startStream(...args);
+exports.login = (...args) => require("pi:logins").login(...args);
+exports.refreshLogin = (...args) => require("pi:logins").refreshLogin(...args);
+exports.loginApiKey = (...args) => require("pi:logins").loginApiKey(...args);
 exports.streamEvent = (number, event) => require("pi:streams").receive(number, event);
 exports.setUpSession = (number) => require("pi:session-manager").setUp(number);

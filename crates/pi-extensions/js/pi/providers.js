@@ -42,6 +42,7 @@ function configOf(provider) {
 		apiKey: provider.apiKey,
 		api: provider.api ?? models?.[0]?.api,
 		headers: provider.headers,
+		oauth: provider.oauth ?? provider.auth?.oauth,
 		models,
 		streamSimple: typeof stream === "function" ? (...args) => stream.apply(provider, args) : undefined,
 	};
@@ -57,7 +58,7 @@ exports.registerProvider = function registerProvider(binding, provider, config) 
 	const streams = typeof config.streamSimple === "function";
 	const number = handles.add({ binding, config });
 	try {
-		native.registerProvider(binding.id, number, name, plainConfig(config), streams);
+		native.registerProvider(binding.id, number, name, plainConfig(config), streams, require("pi:logins").describe(config.oauth));
 	} catch (error) {
 		handles.release(number);
 		throw error;
@@ -97,24 +98,8 @@ exports.refreshModels = async function refreshModels(options = {}) {
 	return { errors };
 };
 
-/** Returns the tokens of a login, renewed by the provider if they have expired. */
-async function loginOf(binding, provider, oauth) {
-	const models = require("native:models");
-	const stored = models.login(binding.id, provider) ?? undefined;
-	if (stored === undefined || Date.now() < stored.expires) return stored;
-	const controller = new (require("pi:abort").AbortController)();
-	const renewed = { ...stored, ...(await oauth.refreshToken(stored, controller.signal)), type: "oauth" };
-	models.storeLogin(binding.id, provider, renewed);
-	return renewed;
-}
-
 /** Returns the key and headers of a request to a model: `{ apiKey?, headers? }`. */
 exports.credentials = async function credentials(binding, model) {
-	const oauth = exports.configOf(model.provider)?.oauth;
-	if (typeof oauth?.getApiKey === "function") {
-		const login = await loginOf(binding, model.provider, oauth);
-		if (login !== undefined) return { apiKey: oauth.getApiKey(login) };
-	}
 	return require("native:models").auth(binding.id, model);
 };
 

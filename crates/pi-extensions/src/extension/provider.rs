@@ -1,6 +1,7 @@
 //! A provider whose requests an extension answers with `streamSimple`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 
 use pi_protocol::{
@@ -20,7 +21,7 @@ use crate::value::Json;
 /// A provider whose requests an extension answers.
 #[derive(Debug)]
 pub(crate) struct JsProvider {
-    handle: JsHandle,
+    handle: Arc<JsHandle>,
     poster: Poster,
 }
 
@@ -31,7 +32,7 @@ enum Report {
 }
 
 impl JsProvider {
-    pub(crate) fn new(handle: JsHandle, poster: Poster) -> Self {
+    pub(crate) fn new(handle: Arc<JsHandle>, poster: Poster) -> Self {
         Self { handle, poster }
     }
 }
@@ -41,7 +42,7 @@ impl Provider for JsProvider {
         let (reports, receiver) = mpsc::unbounded_channel();
         let (number, _) = self.handle.parts();
         let extension = self.handle.extension;
-        let model = std::sync::Arc::clone(&request.model);
+        let model = Arc::clone(&request.model);
         let (abort, aborted) = tokio::sync::oneshot::channel();
         let failing = reports.clone();
         let posted = self.poster.post(move |ctx, host| {
@@ -106,11 +107,11 @@ fn start(
 fn hooks<'js>(ctx: &Ctx<'js>, host: &Host, request: &Request) -> rquickjs::Result<JsValue<'js>> {
     let object = rquickjs::Object::new(ctx.clone())?;
     if let Some(hook) = request.options.hooks.on_payload.clone() {
-        let (host, model) = (host.clone(), std::sync::Arc::clone(&request.model));
+        let (host, model) = (host.clone(), Arc::clone(&request.model));
         object.set(
             "onPayload",
             Function::new(ctx.clone(), move |ctx: Ctx<'js>, payload: Json| {
-                let changed = hook(payload.0, std::sync::Arc::clone(&model));
+                let changed = hook(payload.0, Arc::clone(&model));
                 host.promise_on_main(&ctx, async move { Ok(Json(changed.await)) })
             })?,
         )?;

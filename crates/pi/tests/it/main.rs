@@ -37,6 +37,7 @@ mod redaction;
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/registry.rs"]
 mod registry;
+mod renewal;
 mod replay;
 mod restrictions;
 mod sandbox;

@@ -68,35 +68,6 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
             state.promise_on_main(&ctx, async move { auth(&session, &model).await })
         })?,
     )?;
-    let state = host.clone();
-    object.set(
-        "login",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, provider: String| {
-            credentials_allowed(&ctx, &state)?;
-            let session = session_of(&ctx, &state, id)?;
-            let login = session.models().and_then(|models| models.stored_login(&provider));
-            Ok::<_, rquickjs::Error>(login.map(|login| Json(json!(login))))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "storeLogin",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, provider: String, login: Json| {
-                credentials_allowed(&ctx, &state)?;
-                let session = session_of(&ctx, &state, id)?;
-                let stored = match (session.models(), serde_json::from_value(login.0)) {
-                    (Some(models), Ok(login)) => {
-                        models.store_login(&provider, &login).map_err(NativeError::from)
-                    }
-                    (_, Err(error)) => Err(error.into()),
-                    (None, _) => Ok(()),
-                };
-                stored.map_err(|error| error.throw(&ctx))
-            },
-        )?,
-    )?;
     stream::install(ctx, host, &object)?;
     Ok(object)
 }
@@ -128,11 +99,11 @@ fn describe_provider(session: &AgentSession, provider: &str) -> Value {
         "source": source.map(|source| match source {
             CredentialSource::Given => "runtime",
             CredentialSource::StoredKey | CredentialSource::Login { .. } => "stored",
-            CredentialSource::Variable(_) => "environment",
+            CredentialSource::Variable(_) | CredentialSource::Cloud(_) => "environment",
             _ => "models_json_key",
         }),
         "label": match source {
-            Some(CredentialSource::Variable(name)) => json!(name),
+            Some(CredentialSource::Variable(name) | CredentialSource::Cloud(name)) => json!(name),
             _ => Value::Null,
         },
     })

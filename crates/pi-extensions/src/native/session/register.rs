@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use super::api_of;
 use crate::error::NativeError;
-use crate::extension::{JsHandle, JsProvider, JsTool, argument_completer, command_handler};
+use crate::extension::{
+    JsHandle, JsProvider, JsTool, argument_completer, command_handler, provider_login,
+};
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
 
@@ -72,8 +74,10 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
                   number: u32,
                   name: String,
                   config: Json,
-                  streams: bool| {
-                register_provider(&state, id, number, name, config.0, streams)
+                  streams: bool,
+                  login: Json| {
+                let functions = Functions { number, streams, login: login.0 };
+                register_provider(&state, id, name, config.0, &functions)
                     .map_err(|error| error.throw(&ctx))
             },
         )?,
@@ -202,18 +206,31 @@ fn register_flag(host: &Host, id: ExtensionId, flag: &Value) -> Result<(), Nativ
     registered.map_err(refused)
 }
 
+/// The functions of a provider that stay in JavaScript.
+struct Functions {
+    number: u32,
+    /// The provider answers requests itself.
+    streams: bool,
+    /// Description of the login; null if there is none.
+    login: Value,
+}
+
 fn register_provider(
     host: &Host,
     id: ExtensionId,
-    number: u32,
     name: String,
     config: Value,
-    streams: bool,
+    functions: &Functions,
 ) -> Result<(), NativeError> {
-    let (api, handle) = registering(host, id, number)?;
+    let (api, handle) = registering(host, id, functions.number)?;
+    let handle = Arc::new(handle);
     let mut registration = ProviderRegistration::new(name, config);
-    if streams {
-        registration = registration.stream(Arc::new(JsProvider::new(handle, host.poster())));
+    if functions.streams {
+        let provider = JsProvider::new(Arc::clone(&handle), host.poster());
+        registration = registration.stream(Arc::new(provider));
+    }
+    if functions.login.is_object() {
+        registration = registration.login(provider_login(&handle, &functions.login));
     }
     api.register_provider(registration).map_err(refused)?;
     refresh(host, id);

@@ -1,0 +1,158 @@
+//! The login of a provider, as the functions of `oauth` that an extension registered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
+use pi_coding_agent::models::{LoginTokens, ProviderLogin};
+use pi_protocol::CancelToken;
+use rquickjs::{Ctx, Function, IntoJs as _, Object};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::JsHandle;
+use crate::error::NativeError;
+use crate::host::Host;
+use crate::value::Json;
+
+/// Time that the user has if the extension does not tell.
+const DEFAULT_LIFETIME: u64 = 15 * 60;
+
+/// Returns the login that an extension describes: `{ name, isSubscription?, hasApiKey }`.
+pub(crate) fn provider_login(handle: &Arc<JsHandle>, described: &Value) -> ProviderLogin {
+    let name = described["name"].as_str().unwrap_or_default().to_owned();
+    let (signing_in, renewing, keys) = (Arc::clone(handle), Arc::clone(handle), Arc::clone(handle));
+    let login = ProviderLogin::new(
+        name,
+        move |interaction, cancel| {
+            let handle = Arc::clone(&signing_in);
+            Box::pin(async move { sign_in(&handle, interaction, cancel).await })
+        },
+        move |tokens| {
+            let handle = Arc::clone(&renewing);
+            Box::pin(async move { call(&handle, "refreshLogin", tokens).await.and_then(tokens_of) })
+        },
+    );
+    if described["hasApiKey"].as_bool() != Some(true) {
+        return login;
+    }
+    login.api_key(move |tokens| {
+        let handle = Arc::clone(&keys);
+        Box::pin(async move {
+            match call(&handle, "loginApiKey", tokens).await? {
+                Value::String(key) => Ok(key),
+                _ => Err("getApiKey returned no text".to_owned()),
+            }
+        })
+    })
+}
+
+/// Calls a function of the entry object with tokens.
+async fn call(
+    handle: &JsHandle,
+    function: &'static str,
+    tokens: LoginTokens,
+) -> Result<Value, String> {
+    let called = handle
+        .call::<Json>(function, move |ctx, _| Ok(vec![Json(Value::Object(tokens)).into_js(ctx)?]));
+    called.await.map(|json| json.0).map_err(|error| error.message)
+}
+
+fn tokens_of(value: Value) -> Result<LoginTokens, String> {
+    match value {
+        Value::Object(tokens) => Ok(tokens),
+        _ => Err("the extension returned no tokens".to_owned()),
+    }
+}
+
+/// Runs `login` of an extension.
+async fn sign_in(
+    handle: &JsHandle,
+    interaction: Arc<dyn Interaction>,
+    cancel: CancelToken,
+) -> Result<LoginTokens, String> {
+    let (numbered, number) = oneshot::channel();
+    let called = handle.call::<Json>("login", move |ctx, host| {
+        let token = host.number();
+        let _ = numbered.send((token, host.poster()));
+        let callbacks = callbacks(ctx, host, &interaction)?;
+        Ok(vec![(token as f64).into_js(ctx)?, callbacks.into_js(ctx)?])
+    });
+    let mut called = std::pin::pin!(called);
+    let result = tokio::select! {
+        result = &mut called => result,
+        () = cancel.cancelled() => {
+            if let Ok((token, poster)) = number.await {
+                poster.post(move |ctx, host| host.abort_call(ctx, token));
+            }
+            return Err(Cancelled.to_string());
+        }
+    };
+    result.map_err(|error| error.message).and_then(|json| tokens_of(json.0))
+}
+
+/// Returns the functions with which a login reaches the user: `show` and `ask`.
+fn callbacks<'js>(
+    ctx: &Ctx<'js>,
+    host: &Host,
+    interaction: &Arc<dyn Interaction>,
+) -> rquickjs::Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    let shown = Arc::clone(interaction);
+    object.set(
+        "show",
+        Function::new(ctx.clone(), move |event: Json| {
+            if let Some(event) = event_of(&event.0) {
+                shown.show(event);
+            }
+        })?,
+    )?;
+    let (asked, host) = (Arc::clone(interaction), host.clone());
+    object.set(
+        "ask",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, prompt: Json| {
+            let answer = asked.ask(prompt_of(&prompt.0));
+            host.promise_on_main(&ctx, async move {
+                answer.await.map_err(|cancelled| NativeError::new(cancelled.to_string()))
+            })
+        })?,
+    )?;
+    Ok(object)
+}
+
+/// Reads an event: `{ type, url?, userCode?, … }`.
+fn event_of(event: &Value) -> Option<LoginEvent> {
+    let text = |name: &str| event[name].as_str().map(str::to_owned);
+    Some(match event["type"].as_str()? {
+        "auth" => LoginEvent::AuthorizeUrl(text("url")?),
+        "deviceCode" => LoginEvent::DeviceCode {
+            user_code: text("userCode")?,
+            verification_url: text("verificationUri")?,
+            complete_url: text("verificationUriComplete"),
+            expires_in: Duration::from_secs(
+                event["expiresInSeconds"].as_u64().unwrap_or(DEFAULT_LIFETIME),
+            ),
+        },
+        "info" => LoginEvent::Info(text("message")?),
+        _ => LoginEvent::Progress(text("message")?),
+    })
+}
+
+/// Reads a question: `{ type, message, options? }`.
+fn prompt_of(prompt: &Value) -> Prompt {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let kind = match prompt["type"].as_str() {
+        Some("secret") => PromptKind::Secret,
+        Some("manualCode") => PromptKind::ManualCode,
+        Some("select") => PromptKind::Select {
+            choices: prompt["options"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|option| (text(&option["id"]), text(&option["label"])))
+                .collect(),
+        },
+        _ => PromptKind::Text { default: None },
+    };
+    Prompt { message: text(&prompt["message"]), kind }
+}
