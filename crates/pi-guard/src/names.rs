@@ -37,6 +37,7 @@ const PREFIXES: &[&str] = &["AWS_", "AZURE_", "ARM_CLIENT", "BW_SESSION", "OP_SE
 
 /// Complete names of secrets.
 const NAMES: &[&str] = &[
+    "AWS_BEARER_TOKEN_BEDROCK",
     "CONNECTION_STRING",
     "CREDENTIALS",
     "CREDS",
@@ -44,6 +45,7 @@ const NAMES: &[&str] = &[
     "DOCKER_AUTH_CONFIG",
     "DSN",
     "GOOGLE_APPLICATION_CREDENTIALS",
+    "IDENTITY_HEADER",
     "JDBC_URL",
     "JWT",
     "KUBECONFIG",

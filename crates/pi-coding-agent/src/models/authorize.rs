@@ -244,7 +244,7 @@ impl Shared {
         let found = self.cloud.find(provider, &surroundings, wanted.rejected).await;
         let found = found.map_err(|error| CredentialError::Cloud {
             provider: provider.to_owned(),
-            why: error.to_string(),
+            why: self.secrets().redact_known(&error.to_string()).into_owned(),
         })?;
         Ok(with_env(found.authorization(), env))
     }

@@ -172,29 +172,7 @@ impl ModelRegistry {
         options: LoginOptions,
         cancel: CancelToken,
     ) -> Result<(), LoginError> {
-        let provider = name.provider.as_str();
-        let login = match self.shared.login_service(provider, service) {
-            None => {
-                let (provider, has_keys) = (provider.to_owned(), has_keys(provider));
-                return Err(LoginError::NoLogin { provider, has_keys });
-            }
-            Some(LoginService::Extension(hooks)) => {
-                let failed =
-                    |why: String| LoginError::Extension { provider: provider.to_owned(), why };
-                let tokens = (hooks.login)(interaction, cancel).await.map_err(failed)?;
-                let none = || failed("the extension returned no tokens".to_owned());
-                Login::of_extension(tokens).ok_or_else(none)?
-            }
-            Some(LoginService::Oauth(oauth_service)) => {
-                let resolved = self.shared.with_secret(provider, *oauth_service).await?;
-                let mut options = options;
-                let previous = self.shared.stored(name).ok().flatten().and_then(Login::of);
-                options.previous = options.previous.or(previous.map(|login| login.tokens()));
-                let web = self.shared.web();
-                let tokens = oauth::login(&resolved, &web, &*interaction, options, cancel).await?;
-                Login::issued(&tokens, service)
-            }
-        };
+        let login = self.shared.sign_in(name, service, interaction, options, cancel).await?;
         self.store_credential(name, &login.stored()).await.map_err(LoginError::NotStored)
     }
 
@@ -236,6 +214,39 @@ impl ModelRegistry {
 }
 
 impl Shared {
+    /// Obtains tokens.
+    async fn sign_in(
+        &self,
+        name: &CredentialName,
+        service: Option<&str>,
+        interaction: Arc<dyn Interaction>,
+        mut options: LoginOptions,
+        cancel: CancelToken,
+    ) -> Result<Login, LoginError> {
+        let provider = name.provider.as_str();
+        match self.login_service(provider, service) {
+            None => {
+                let (provider, has_keys) = (provider.to_owned(), has_keys(provider));
+                Err(LoginError::NoLogin { provider, has_keys })
+            }
+            Some(LoginService::Extension(hooks)) => {
+                let failed =
+                    |why: String| LoginError::Extension { provider: provider.to_owned(), why };
+                let tokens = (hooks.login)(interaction, cancel).await.map_err(failed)?;
+                let none = || failed("the extension returned no tokens".to_owned());
+                Login::of_extension(tokens).ok_or_else(none)
+            }
+            Some(LoginService::Oauth(oauth_service)) => {
+                let resolved = self.with_secret(provider, *oauth_service).await?;
+                let previous = self.stored(name).ok().flatten().and_then(Login::of);
+                options.previous = options.previous.or(previous.map(|login| login.tokens()));
+                let web = self.web();
+                let tokens = oauth::login(&resolved, &web, &*interaction, options, cancel).await?;
+                Ok(Login::issued(&tokens, service))
+            }
+        }
+    }
+
     /// Returns the login that an extension registered for a provider.
     pub(super) fn extension_login(&self, provider: &str) -> Option<ProviderLogin> {
         self.read(|state| state.registered.logins.get(provider).cloned())

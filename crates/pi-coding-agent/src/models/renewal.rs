@@ -104,6 +104,9 @@ impl Shared {
             return Ok(login);
         }
         let was_interrupted = login.was_interrupted();
+        // Added before an error can quote them.
+        self.secrets().add(login.secrets());
+        let redacted = |reason: String| self.secrets().redact_known(&reason).into_owned();
         // From here on the server may know a newer token than the file.
         edit.set(&key, &login.marked().stored()).map_err(|error| not_renewed(name, &error))?;
         let renewed = tokio::time::timeout(TIMEOUT, self.request(service, &login)).await;
@@ -131,9 +134,9 @@ impl Shared {
                     "a former renewal was interrupted after the server had replaced the token";
                 Err(ended(name, why))
             }
-            Err(RefreshError::SignInAgain { reason }) => Err(ended(name, &reason)),
+            Err(RefreshError::SignInAgain { reason }) => Err(ended(name, &redacted(reason))),
             Err(RefreshError::Transient { reason }) => {
-                Err(CredentialError::NotRenewed { name: name.clone(), why: reason })
+                Err(CredentialError::NotRenewed { name: name.clone(), why: redacted(reason) })
             }
             Err(error) => {
                 Err(CredentialError::NotRenewed { name: name.clone(), why: error.to_string() })

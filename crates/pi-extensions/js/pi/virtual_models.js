@@ -43,7 +43,7 @@ function publish(binding, provider) {
 		return { id, name: name ?? id, api: "virtual", reasoning, input, contextWindow, maxTokens, cost };
 	});
 	const config = { name: provider, api: "virtual", models: described };
-	native.registerProvider(binding.id, handles.add({ binding, config: { ...config, streamSimple } }), provider, config, true);
+	native.registerProvider(binding.id, handles.add({ binding, config: { ...config, streamSimple } }), provider, config, true, null);
 }
 
 exports.register = function register(binding, model) {

@@ -1,5 +1,11 @@
 //! Providers of extensions: models, streams in JavaScript, the model registry.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, LoginOptions, Prompt};
+use pi_coding_agent::models::CredentialName;
+use pi_protocol::{CancelToken, HookFuture};
 use serde_json::json;
 
 use crate::probe::Probe;
@@ -52,6 +58,18 @@ export default function (pi: any) {
             const usage = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0, totalTokens: 3, cost: { ...cost, total: 0 } };
             yield { type: "done", reason: "stop", message: { role: "assistant", content: [{ type: "text", text: options.apiKey + " " + login.renewed }], api: model.api, provider: model.provider, model: model.id, usage, stopReason: "stop", timestamp: 1 } };
         } });
+    pi.registerProvider("gate", { name: "Gate", oauth: { name: "Gate login",
+        async login(callbacks: any) {
+            callbacks.onAuth({ url: "https://gate.invalid/authorize", instructions: "Use the blue account" });
+            callbacks.onDeviceCode({ userCode: "AB-CD", verificationUri: "https://gate.invalid/device" });
+            callbacks.onProgress("waiting");
+            const code = await callbacks.onPrompt({ message: "Code?" });
+            if (code === "wait") await new Promise((_, reject) => callbacks.signal.addEventListener("abort", () => { (globalThis as any).aborted = true; reject(new Error("aborted")); }));
+            const team = await callbacks.onSelect({ message: "Team?", options: [{ id: "red", label: "Red" }, { id: "blue", label: "Blue" }] });
+            return { access: code + "-" + team, refresh: "g1", expires: 1, team };
+        },
+        async refreshToken(old: any) { if (old.refresh === "bad") throw new Error("no luck"); return { access: old.team + "-" + old.refresh, refresh: old.refresh + "+", expires: Date.now() + 1e7 }; },
+        getApiKey: (tokens: any) => "gate-" + tokens.access } });
     pi.registerVirtualModel({ provider: "virtual", id: "router", name: "Router", route: (_request: any, ctx: any) => ({ model: ctx.modelRegistry.find("own", "own-1") }) });
     pi.registerTool({ name: "probe", description: "p", parameters: { type: "object", properties: { a: { type: "number" } } }, async execute(_i: string, p: any) { return { content: [{ type: "text", text: "probed " + p.a }] }; } });
     pi.registerCommand("p", { handler: async (args: string, ctx: any) => {
@@ -63,6 +81,7 @@ export default function (pi: any) {
         if (what === "complete") { const message = await registry.complete(ctx.model, { messages: [{ role: "user", content: "hi", timestamp: 1 }] }); say([message.content[0].text, message.stopReason, message.usage.totalTokens]); }
         if (what === "stream") { const events: string[] = []; const s = registry.streamSimple(ctx.model, { messages: [{ role: "user", content: "hi", timestamp: 1 }] }); for await (const event of s) events.push(event.type + ":" + (event.partial?.content[0]?.text ?? "")); say([events, (await s.result()).content[0].text]); }
         if (what === "auth") { const found = registry.find("own", "own-1"); say([await registry.getApiKeyAndHeaders(found), await registry.getApiKey(found), registry.hasConfiguredAuth(found), registry.isUsingOAuth(found), registry.getProviderDisplayName("anthropic"), registry.find("zz", "z") ?? null]); }
+        if (what === "gate") { const found = registry.find("gate", "gate-1"); say([await registry.getApiKeyAndHeaders(found), registry.isUsingOAuth(found), registry.getProviderAuthStatus("gate"), registry.getProviderDisplayName("gate")]); }
         if (what === "unregister") { pi.unregisterProvider("own"); say(registry.find("own", "own-1") ?? null); }
         if (what === "aborted") say((globalThis as any).aborted);
         if (what === "classify") { try { await registry.classify(); } catch (e: any) { say(e.message); } }
@@ -74,7 +93,7 @@ export default function (pi: any) {
 async fn start() -> Probe {
     let mut setup = Setup::new().extension("project/ext.ts", PROVIDERS).file(
         "home/agent/models.json",
-        r#"{"providers":{"fake":{"baseUrl":"http://127.0.0.1:9/v1","api":"openai-completions","apiKey":"dummy","models":[{"id":"fake-1","reasoning":true}]}}}"#,
+        r#"{"providers":{"fake":{"baseUrl":"http://127.0.0.1:9/v1","api":"openai-completions","apiKey":"dummy","models":[{"id":"fake-1","reasoning":true}]},"gate":{"baseUrl":"https://gate.invalid/v1","api":"openai-completions","models":[{"id":"gate-1"}]}}}"#,
     );
     setup.change = Box::new(|options| {
         options.custom_model = None;
@@ -121,6 +140,78 @@ async fn a_provider_renews_its_login() {
     let stored: serde_json::Value = serde_json::from_slice(&std::fs::read(&auth).unwrap()).unwrap();
     assert_eq!(stored["sso"]["access"], "r1-new");
     assert_eq!(stored["sso"]["account"], "a", "fields of the login stay");
+}
+
+/// A user who answers questions with prepared texts.
+#[derive(Default)]
+struct PreparedUser {
+    answers: Mutex<VecDeque<&'static str>>,
+    shown: Mutex<Vec<String>>,
+}
+
+impl Interaction for PreparedUser {
+    fn show(&self, event: LoginEvent) {
+        self.shown.lock().unwrap().push(format!("{event:?}"));
+    }
+
+    fn ask(&self, prompt: Prompt) -> HookFuture<Result<String, Cancelled>> {
+        self.shown.lock().unwrap().push(format!("{prompt:?}"));
+        let answer = self.answers.lock().unwrap().pop_front();
+        Box::pin(async move { answer.map(str::to_owned).ok_or(Cancelled) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_extension_signs_in_to_a_provider_of_any_format() {
+    let probe = start().await;
+    let session = probe.trial.runtime.session();
+    let models = session.models().unwrap();
+    let labels: Vec<String> =
+        models.login_methods("gate").into_iter().map(|choice| choice.label).collect();
+    assert_eq!(labels, ["Gate login", "API key"]);
+    let sign_in = |answers: &[&'static str], cancel: &CancelToken| {
+        let user = Arc::new(PreparedUser::default());
+        user.answers.lock().unwrap().extend(answers);
+        let name = CredentialName::new("gate");
+        let (models, interaction, cancel) = (models.clone(), Arc::clone(&user), cancel.clone());
+        async move {
+            let options = LoginOptions::default();
+            (models.login(&name, None, interaction, options, cancel).await, user)
+        }
+    };
+    let (result, user) = sign_in(&["c0de", "blue"], &CancelToken::new()).await;
+    result.unwrap();
+    insta::assert_debug_snapshot!(user.shown.lock().unwrap());
+    // The tokens have expired already, so the first request renews them.
+    let expected = json!([{ "ok": true, "apiKey": "gate-blue-g1" }, true,
+        { "configured": true, "source": "stored" }, "Gate"]);
+    assert_eq!(probe.ask("/p gate").await, expected);
+    assert_eq!(probe.ask("/p gate").await, expected, "once");
+    let auth = probe.trial.root.path().join("home/agent/auth.json");
+    let stored: serde_json::Value = serde_json::from_slice(&std::fs::read(&auth).unwrap()).unwrap();
+    assert_eq!(
+        (&stored["gate"]["refresh"], &stored["gate"]["team"]),
+        (&json!("g1+"), &json!("blue"))
+    );
+
+    let expired = r#"{"gate":{"type":"oauth","access":"a","refresh":"bad","expires":1}}"#;
+    std::fs::write(&auth, expired).unwrap();
+    let said = probe.ask("/p gate").await;
+    assert_eq!(
+        said[0]["error"],
+        "The login of gate could not be renewed: no luck. Retry; if that does not help, sign in again with `pi auth login gate`."
+    );
+
+    let (result, _) = sign_in(&["c0de"], &CancelToken::new()).await;
+    assert_eq!(
+        result.unwrap_err().to_string(),
+        "the login of gate failed: the login was cancelled"
+    );
+    let cancel = CancelToken::new();
+    let waiting = tokio::spawn(sign_in(&["wait"], &cancel));
+    cancel.cancel();
+    assert!(waiting.await.unwrap().0.is_err());
+    assert_eq!(std::fs::read_to_string(&auth).unwrap().matches("renewing").count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
