@@ -41,6 +41,7 @@ async fn main() -> Result<(), String> {
     Ok(())
 }
 
+#[allow(clippy::print_stdout)] // The output of this program.
 fn report(conversation: &str, outcome: Outcome) {
     let (outcome, why) = match outcome {
         Ok(()) => ("ok", String::new()),

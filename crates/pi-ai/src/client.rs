@@ -5,6 +5,7 @@
 //! keys.
 
 mod config;
+mod credentials;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,21 +15,24 @@ use pi_protocol::{
     AssistantMessage, AssistantStream, CancelToken, Context, EnvOverrides, Model, Provider,
     Request, StreamOptions,
 };
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 pub use config::{
     Authorization, AuthorizationRequest, Authorize, AuthorizeError, FailedResponse, ModelError,
     PendingAuthorization, ProviderConfig,
 };
 
-use crate::credentials::{self, Credential};
+use credentials::{Credentials, authorized};
+
+use crate::cloud::{self, CloudCache};
+use crate::credentials::Credential;
 use crate::hooks::{self, HookPanicked};
 use crate::http::web;
 use crate::http::{
     Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, Refused, redacted, send,
 };
 use crate::wire::{self, Call, HttpFailure, WireFormat};
-use crate::{Variables, catalog, providers};
+use crate::{catalog, providers};
 
 type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
@@ -41,6 +45,8 @@ pub struct Client {
     env: Env,
     custom: Arc<BTreeMap<String, ProviderConfig>>,
     authorize: Option<Arc<Authorize>>,
+    /// The credentials of clouds, if the client may look for them.
+    cloud: Option<CloudCache>,
     redact: Option<RedactFn>,
     on_failure: Option<OnFailure>,
 }
@@ -49,11 +55,12 @@ pub struct Client {
 type OnFailure = Arc<dyn Fn(FailedResponse) + Send + Sync>;
 
 impl Client {
-    /// Creates a client that reads keys from the process environment (`ANTHROPIC_API_KEY`, …).
+    /// Creates a client that reads keys from the process environment (`ANTHROPIC_API_KEY`, …), and
+    /// looks for the credentials of clouds.
     pub fn from_env() -> Self {
         // The only place in this library that reads the environment, and only on request.
         #[allow(clippy::disallowed_methods)]
-        Self::new(|name| std::env::var(name).ok())
+        Self::new(|name| std::env::var(name).ok()).with_cloud_credentials()
     }
 
     /// Creates a client that looks up variables with `env`.
@@ -64,6 +71,7 @@ impl Client {
             env,
             custom: Arc::default(),
             authorize: None,
+            cloud: None,
             redact: None,
             on_failure: None,
         }
@@ -79,6 +87,15 @@ impl Client {
         authorize: impl Fn(AuthorizationRequest) -> PendingAuthorization + Send + Sync + 'static,
     ) -> Self {
         self.authorize = Some(Arc::new(authorize));
+        self
+    }
+
+    /// Looks for credentials of the machine if a provider has no key: profiles and roles of AWS,
+    /// Application Default Credentials of Google, and so on. See [`crate::cloud`]. Programs that
+    /// supply credentials are not run.
+    #[must_use]
+    pub fn with_cloud_credentials(mut self) -> Self {
+        self.cloud = Some(CloudCache::new());
         self
     }
 
@@ -235,7 +252,7 @@ impl Client {
         overrides: &EnvOverrides,
     ) -> Credential {
         let env = |name: &str| overrides.get(name).cloned().or_else(|| (self.env)(name));
-        credentials::find(provider, explicit, self.custom.get(provider), &env)
+        crate::credentials::find(provider, explicit, self.custom.get(provider), &env)
     }
 
     /// Resolves everything of a request except its credentials.
@@ -249,13 +266,21 @@ impl Client {
     }
 
     /// Returns the credentials of a request from options, configuration and environment.
-    fn own_authorization(&self, call: &Call) -> Authorization {
-        let options = &call.options;
-        match self.credential(&call.model.provider, options.api_key.as_ref(), &options.env) {
+    fn own_credentials(&self, call: &Call) -> Credentials {
+        let (options, provider) = (&call.options, &call.model.provider);
+        let authorization = match self.credential(provider, options.api_key.as_ref(), &options.env)
+        {
             Credential::Key { key, scheme } => Authorization { scheme, ..Authorization::new(key) },
             Credential::NotNeeded => Authorization::new("unused"),
-            Credential::Missing => Authorization::default(),
-        }
+            Credential::Missing => match &self.cloud {
+                Some(cache) if !cloud::sources(provider).is_empty() => {
+                    let (cache, env) = (cache.clone(), Arc::clone(&self.env));
+                    return Credentials::Cloud { cache, env, web: self.web() };
+                }
+                _ => Authorization::default(),
+            },
+        };
+        Credentials::Known(Box::new(authorization))
     }
 
     /// Resolves a request, except for credentials that have to be awaited.
@@ -265,7 +290,7 @@ impl Client {
             Some(authorize) if call.options.api_key.is_none() => {
                 Credentials::Awaited(Arc::clone(authorize))
             }
-            _ => Credentials::Known(Box::new(self.own_authorization(&call))),
+            _ => self.own_credentials(&call),
         };
         Ok(Ready { call, format, credentials })
     }
@@ -276,51 +301,6 @@ struct Ready {
     call: Call,
     format: &'static dyn WireFormat,
     credentials: Credentials,
-}
-
-/// The credentials of a call.
-enum Credentials {
-    Known(Box<Authorization>),
-    Awaited(Arc<Authorize>),
-}
-
-impl Credentials {
-    /// Returns the credentials. `rejected` are those that the provider rejected before.
-    async fn get(
-        &self,
-        call: &Call,
-        rejected: Option<Authorization>,
-    ) -> Result<Authorization, String> {
-        match self {
-            Self::Known(authorization) => Ok((**authorization).clone()),
-            Self::Awaited(authorize) => {
-                let (model, env) = (Arc::clone(&call.model), call.options.env.clone());
-                let request = AuthorizationRequest { model, env, rejected };
-                authorize(request).await.map_err(|error| error.to_string())
-            }
-        }
-    }
-}
-
-/// Adds the credentials to a call: key, headers and final base URL.
-fn authorized(mut call: Call, authorization: Authorization, env: &Env) -> Result<Call, String> {
-    let env = Arc::clone(env);
-    let variables = Variables::new(move |name| env(name))
-        .overridden_by(authorization.env)
-        .overridden_by(call.options.env.clone());
-    let mut model = (*call.model).clone();
-    if let Some(url) = authorization.base_url {
-        model.base_url = url;
-    }
-    model = credentials::resolve_base_url(model, &|name| variables.get(name))?;
-    model.headers.extend(authorization.headers);
-    let key = authorization.key.filter(|key| !key.expose_secret().is_empty());
-    call.api_key = credentials::apply(&mut model, &call.options, key);
-    call.key_scheme = authorization.scheme;
-    call.aws = authorization.aws;
-    call.variables = variables;
-    call.model = Arc::new(model);
-    Ok(call)
 }
 
 impl Provider for Client {
@@ -346,7 +326,11 @@ impl Provider for Client {
             };
             match renewable {
                 Some(rejected) if matches!(refused.status, Some(401 | 403)) => {
-                    let authorization = credentials.get(&call, Some(rejected)).await?;
+                    let authorization = credentials.get(&call, Some(rejected.clone())).await?;
+                    // The reason of the refusal is another one than the age of the credentials.
+                    if authorization.has_same_secret(&rejected) {
+                        return Err(refused);
+                    }
                     let second = authorized(call, authorization, &env)?;
                     exchange(&http, second, format, &outlets).await
                 }

@@ -29,7 +29,7 @@ use pi_protocol::EnvOverrides;
 use secrecy::SecretString;
 
 pub use cache::CloudCache;
-pub use chain::{CloudError, Explained, Outcome, explain, find, sources, variables};
+pub use chain::{CloudError, Explained, Outcome, defaults, explain, find, sources, variables};
 pub use surroundings::{RunCommand, Surroundings};
 
 use crate::aws::AwsKeys;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use pi_protocol::{EnvOverrides, Model};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::aws::AwsKeys;
 use crate::wire::KeyScheme;
@@ -35,6 +35,22 @@ impl Authorization {
     /// Creates credentials that consist of a key.
     pub fn new(key: impl Into<SecretString>) -> Self {
         Self { key: Some(key.into()), ..Self::default() }
+    }
+
+    /// Returns true if both have the same key, token or signing keys.
+    pub(crate) fn has_same_secret(&self, other: &Self) -> bool {
+        fn text(secret: &Option<SecretString>) -> Option<&str> {
+            secret.as_ref().map(ExposeSecret::expose_secret)
+        }
+        let same_aws = match (&self.aws, &other.aws) {
+            (Some(one), Some(two)) => {
+                one.access_key_id == two.access_key_id
+                    && text(&one.session_token) == text(&two.session_token)
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        same_aws && text(&self.key) == text(&other.key)
     }
 }
 

@@ -8,6 +8,7 @@ mod keys;
 mod process;
 mod profile;
 mod region;
+mod skipped;
 mod sso;
 mod sts;
 mod web_identity;
@@ -15,11 +16,14 @@ mod xml;
 
 pub use region::region;
 
+use pi_protocol::EnvOverrides;
+
 use super::{CloudCredential, Found, Sought, Source, SourceError, Surroundings};
 use crate::aws::AwsKeys;
 
 /// The sources in order.
 pub(super) const SOURCES: &[&dyn Source] = &[
+    &skipped::Skipped,
     &environment::Environment,
     &profile::Profile,
     &web_identity::WebIdentity,
@@ -30,6 +34,7 @@ pub(super) const SOURCES: &[&dyn Source] = &[
 /// The variables on which the result depends.
 pub(super) const VARIABLES: &[&str] = &[
     "AWS_ACCESS_KEY_ID",
+    "AWS_BEDROCK_SKIP_AUTH",
     "AWS_CONFIG_FILE",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN",
     "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
@@ -54,14 +59,20 @@ pub(super) const VARIABLES: &[&str] = &[
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// Returns found keys, with the region of the profile unless a variable names one.
-fn found(keys: AwsKeys, surroundings: &Surroundings) -> Sought {
-    let mut found = Found::new(CloudCredential::Aws(keys));
+/// Returns the variables that profiles supply: the region, unless a variable names one.
+pub(super) fn defaults(surroundings: &Surroundings) -> EnvOverrides {
+    let mut defaults = EnvOverrides::new();
     if region::from_variables(surroundings).is_none()
         && let Some(region) = region::from_profile(surroundings)
     {
-        found.env.insert("AWS_REGION".to_owned(), region);
+        defaults.insert("AWS_REGION".to_owned(), region);
     }
+    defaults
+}
+
+fn found(keys: AwsKeys, surroundings: &Surroundings) -> Sought {
+    let mut found = Found::new(CloudCredential::Aws(keys));
+    found.env = defaults(surroundings);
     Sought::Found(Box::new(found))
 }
 

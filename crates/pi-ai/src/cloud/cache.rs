@@ -8,7 +8,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use secrecy::ExposeSecret;
 use tokio::sync::OnceCell;
 
 use super::{CloudCredential, CloudError, Found, Surroundings, chain};
@@ -77,7 +76,7 @@ impl CloudCache {
         // Searches with other variables would otherwise stay for the life of the process.
         searches.retain(|_, search| search.get().is_none_or(|search| now < search.ends));
         let usable = |search: &Search| match (&search.result, rejected) {
-            (Ok(found), Some(rejected)) => !is_same(&found.credential, rejected),
+            (Ok(found), Some(rejected)) => !found.authorization().has_same_secret(rejected),
             (Ok(_), None) => true,
             (Err(_), _) => false,
         };
@@ -113,21 +112,5 @@ fn end_of_use(credential: &CloudCredential) -> SystemTime {
     match credential.expires() {
         Some(expires) => expires.checked_sub(MARGIN).unwrap_or(SystemTime::UNIX_EPOCH),
         None => SystemTime::now() + KEPT,
-    }
-}
-
-/// Returns true if an authorization was made of this credential.
-fn is_same(credential: &CloudCredential, authorization: &Authorization) -> bool {
-    match credential {
-        CloudCredential::Aws(keys) => authorization.aws.as_ref().is_some_and(|other| {
-            let token = |keys: &crate::aws::AwsKeys| {
-                keys.session_token.as_ref().map(|token| token.expose_secret().to_owned())
-            };
-            keys.access_key_id == other.access_key_id && token(keys) == token(other)
-        }),
-        CloudCredential::Token { token, .. } => authorization
-            .key
-            .as_ref()
-            .is_some_and(|other| token.expose_secret() == other.expose_secret()),
     }
 }

@@ -1,5 +1,7 @@
 //! A chain of sources: the first configured one decides.
 
+use pi_protocol::EnvOverrides;
+
 use super::{
     Found, Presence, Sought, Source, SourceError, Surroundings, anthropic, aws, azure, google,
 };
@@ -23,6 +25,15 @@ pub fn variables(provider: &str) -> &'static [&'static str] {
         "azure" => azure::VARIABLES,
         "google-vertex" => google::VARIABLES,
         _ => &[],
+    }
+}
+
+/// Returns the variables that files of the machine supply for requests to a provider, whichever
+/// credential they have: the region of an AWS profile. Those that are set are not part of them.
+pub fn defaults(provider: &str, surroundings: &Surroundings) -> EnvOverrides {
+    match provider {
+        "amazon-bedrock" => aws::defaults(surroundings),
+        _ => EnvOverrides::new(),
     }
 }
 

@@ -44,7 +44,7 @@ impl WireFormat for AzureOpenAiResponses {
             match call.key_scheme {
                 KeyScheme::FormatDefault => headers.set("api-key", key),
                 KeyScheme::Bearer | KeyScheme::Oauth => {
-                    headers.set("Authorization", format!("Bearer {key}"))
+                    headers.set("Authorization", format!("Bearer {key}"));
                 }
             }
         }

@@ -8,6 +8,7 @@ mod azure;
 mod cache;
 mod google;
 mod hostile;
+mod requests;
 mod roles;
 mod sso;
 

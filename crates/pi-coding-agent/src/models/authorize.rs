@@ -142,7 +142,7 @@ impl Shared {
     ) -> Result<Authorization, CredentialError> {
         let provider = wanted.provider;
         let source = self.source(provider);
-        let authorization = match source {
+        let mut authorization = match source {
             Source::Given(key) => Authorization::new(key),
             Source::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
                 let value = ConfiguredValue::stored(&text, provider);
@@ -170,6 +170,9 @@ impl Shared {
             Source::NotNeeded => Authorization::new("unused"),
             Source::Missing => return Err(missing(provider, self.has_login(provider))),
         };
+        // A key does not bring the region of a profile along.
+        let surroundings = self.surroundings(provider, &authorization.env, wanted.env);
+        authorization.env.extend(cloud::defaults(provider, &surroundings));
         // Added before an error can quote them.
         self.secrets().add(secrets_of(&authorization));
         Ok(authorization)

@@ -75,7 +75,7 @@ async fn the_default_profile_needs_no_name() {
     let config = machine.file("elsewhere/config", "[default]\nregion = eu-west-1\n");
     machine.set("AWS_CONFIG_FILE", &config);
     machine.set("AWS_SHARED_CREDENTIALS_FILE", "~/elsewhere/credentials");
-    insta::assert_snapshot!(machine.error(BEDROCK).await, @r#"no credentials were found for amazon-bedrock: AWS keys in the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set; AWS profile: profile "default" has no credentials; AWS web identity: AWS_WEB_IDENTITY_TOKEN_FILE is not set; AWS container: neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set; AWS instance metadata: AWS_EC2_METADATA_DISABLED is set"#);
+    insta::assert_snapshot!(machine.error(BEDROCK).await, @r#"no credentials were found for amazon-bedrock: AWS gateway: AWS_BEDROCK_SKIP_AUTH is not 1; AWS keys in the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set; AWS profile: profile "default" has no credentials; AWS web identity: AWS_WEB_IDENTITY_TOKEN_FILE is not set; AWS container: neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set; AWS instance metadata: AWS_EC2_METADATA_DISABLED is set"#);
     machine.file(
         "elsewhere/credentials",
         "[default]\naws_access_key_id=AKDEF\naws_secret_access_key=s3cr3t\naws_session_token=s3cr3t-t",
@@ -87,6 +87,7 @@ async fn the_default_profile_needs_no_name() {
 async fn explanations() {
     let machine = Machine::with(ENVIRONMENT);
     insta::assert_snapshot!(machine.explain(BEDROCK), @r"
+    - AWS gateway: AWS_BEDROCK_SKIP_AUTH is not 1
     + AWS keys in the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are set
       AWS profile
       AWS web identity
@@ -101,6 +102,7 @@ async fn explanations() {
          [sso-session corp]\nsso_region = us-east-1\nsso_start_url = https://corp.example/start\n",
     );
     insta::assert_snapshot!(machine.explain(BEDROCK), @r#"
+    - AWS gateway: AWS_BEDROCK_SKIP_AUTH is not 1
     - AWS keys in the environment: AWS_PROFILE names a profile, which takes precedence
     + AWS profile: AWS_PROFILE is "prod", with the login at https://corp.example/start, then the role arn:aws:iam::1:role/prod
       AWS web identity
@@ -109,6 +111,7 @@ async fn explanations() {
     "#);
     let machine = Machine::with(&[("AWS_EC2_METADATA_DISABLED", "false")]);
     insta::assert_snapshot!(machine.explain(BEDROCK), @r#"
+    - AWS gateway: AWS_BEDROCK_SKIP_AUTH is not 1
     - AWS keys in the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set
     - AWS profile: there is no profile "default"
     - AWS web identity: AWS_WEB_IDENTITY_TOKEN_FILE is not set
