@@ -9,8 +9,9 @@
 //! the model, its level and its tools, `subscribers` the listeners. The other files are operations:
 //! `prompt` is the entry point, `run` leads until everything is settled, `loop_events` handles each
 //! event of the loop, `provider_hooks` the requests; then `retry`, `compact`, `shell`, `tree`,
-//! `queue`, `stats` and `cache_warming`.
+//! `queue`, `stats`, `cache_warming` and `cache_health`.
 
+mod cache_health;
 mod cache_warming;
 mod compact;
 mod context;
@@ -69,6 +70,7 @@ use crate::extension::{
 };
 use crate::guard::Guard;
 use crate::models::ModelRegistry;
+use cache_health::CacheHealth;
 use cache_warming::{CacheWarmer, WarmedProvider};
 use context::ContextState;
 use pending::Pending;
@@ -97,6 +99,7 @@ struct Inner {
     agent: Agent,
     provider: Arc<dyn Provider>,
     warmer: Arc<CacheWarmer>,
+    cache_health: Mutex<CacheHealth>,
     models: Option<Arc<ModelRegistry>>,
     workspace: Arc<Workspace>,
     toolbox: Toolbox,
@@ -167,6 +170,7 @@ impl AgentSession {
                 agent,
                 provider,
                 warmer,
+                cache_health: Mutex::default(),
                 models: parts.models,
                 toolbox: Toolbox::new(
                     parts.tools,

@@ -63,6 +63,39 @@ impl<T> History<T> {
         chunks.into_iter().rev().flatten()
     }
 
+    /// Iterates over the items from an index on, oldest first. Costs nothing for those before it.
+    pub fn iter_from(&self, start: usize) -> impl Iterator<Item = &T> {
+        let mut parts: Vec<&[T]> = vec![&self.tail];
+        let mut first = self.sealed();
+        let mut older = self.older.as_deref();
+        while let Some(chunk) = older.filter(|_| first > start) {
+            first = chunk.older.as_ref().map_or(0, |before| before.end);
+            parts.push(&chunk.items);
+            older = chunk.older.as_deref();
+        }
+        parts.into_iter().rev().flatten().skip(start - first.min(start))
+    }
+
+    /// Returns a number of leading items that both lists have in common, because one was cloned
+    /// from the other. It may be less than all of them, by at most a chunk if one list continues
+    /// the other. The cost depends on what follows those items, not on their number.
+    pub fn shared_with(&self, other: &Self) -> usize {
+        let (mut left, mut right) = (self.older.as_ref(), other.older.as_ref());
+        while let (Some(a), Some(b)) = (left, right) {
+            if Arc::ptr_eq(&a.items, &b.items) {
+                return a.end;
+            }
+            match a.end.cmp(&b.end) {
+                std::cmp::Ordering::Less => right = b.older.as_ref(),
+                std::cmp::Ordering::Greater => left = a.older.as_ref(),
+                std::cmp::Ordering::Equal => {
+                    (left, right) = (a.older.as_ref(), b.older.as_ref());
+                }
+            }
+        }
+        0
+    }
+
     fn sealed(&self) -> usize {
         self.older.as_ref().map_or(0, |chunk| chunk.end)
     }
@@ -198,6 +231,23 @@ mod tests {
         right.push(2);
         assert_ne!(left, right);
         assert!(left.iter().take(100).eq(right.iter().take(100)));
+    }
+
+    #[test]
+    fn a_continued_list_shares_its_chunks() {
+        let history: History<u32> = (0..1000).collect();
+        let mut longer = history.clone();
+        longer.extend(1000..1200);
+        for (a, b) in [(&history, &longer), (&longer, &history)] {
+            assert_eq!(a.shared_with(b), 960);
+        }
+        let other: History<u32> = (0..1000).collect();
+        assert_eq!(history.shared_with(&other), 0);
+        assert_eq!(History::<u32>::new().shared_with(&other), 0);
+        for start in [0, 1, 63, 64, 65, 500, 959, 960, 999, 1000, 2000] {
+            let expected: Vec<u32> = (0..1000).skip(start).collect();
+            assert!(history.iter_from(start).copied().eq(expected), "{start}");
+        }
     }
 
     #[test]

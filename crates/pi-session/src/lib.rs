@@ -15,6 +15,7 @@
 //! conversations, `index` lists and searches sessions, and `export` (a feature) writes them as HTML
 //! and Markdown.
 
+mod cache_miss;
 pub mod compaction;
 mod directory_text;
 mod effects;
@@ -34,6 +35,7 @@ mod session;
 mod time;
 mod tree;
 
+pub use cache_miss::{CACHE_MISS_ENTRY, CacheMiss, MissReason};
 pub use directory_text::{directory_from_text, directory_to_text};
 pub use effects::EffectsResolver;
 pub use error::SessionError;
@@ -54,6 +56,6 @@ pub use roles::{
 };
 pub use searchable::TextKind;
 pub use session::{
-    DamagedLine, EntryKind, Fork, ForkPosition, NewSession, OpenOptions, Outline, Session,
-    SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
+    CacheTotals, DamagedLine, EntryKind, Fork, ForkPosition, NewSession, OpenOptions, Outline,
+    Session, SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
 };

@@ -31,7 +31,7 @@ pub use context::SessionContext;
 pub use fork::{Fork, ForkPosition};
 pub use load::OpenOptions;
 pub use outline::Outline;
-pub use stats::{SessionStats, TokenTotals};
+pub use stats::{CacheTotals, SessionStats, TokenTotals};
 pub use view::{EntryKind, TreeNode, TreeView};
 
 /// Options for a new session.

@@ -58,6 +58,9 @@ pub(super) struct WarmedProvider {
 impl Provider for WarmedProvider {
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
         self.warmer.start(&request);
+        if let Some(session) = self.warmer.session.get().and_then(WeakAgentSession::upgrade) {
+            lock(&session.0.cache_health).sent(&request, now_ms());
+        }
         self.provider.stream(request, cancel)
     }
 }
@@ -204,6 +207,7 @@ impl AgentSession {
             // The cache may still be there at the next time.
             return true;
         }
+        lock(&self.0.cache_health).refreshed(now_ms());
         let model = answer.response_model.as_ref().unwrap_or(&answer.model);
         let appended = self.log().append_usage(UsageRecord {
             kind: "cache_warm".to_owned(),

@@ -9,12 +9,12 @@ use pi_agent::{
     TurnDecision, hook,
 };
 use pi_protocol::{
-    AgentMessage, CustomEntryMessage, Declarations, History, ImageContent, Message, MessageContent,
-    StopReason, SystemMessage, UserBlock,
+    AgentMessage, AssistantMessage, CustomEntryMessage, Declarations, History, ImageContent,
+    Message, MessageContent, StopReason, SystemMessage, UserBlock,
 };
-use pi_session::{ExtensionMessage, SessionError, to_llm};
+use pi_session::{CACHE_MISS_ENTRY, ExtensionMessage, SessionError, to_llm};
 
-use super::{AgentSession, SessionEvent, WeakAgentSession};
+use super::{AgentSession, SessionEvent, WeakAgentSession, lock};
 use crate::extension::{
     BoundaryState, Context, ContextWithSystem, MessageEnd, QuestionKind, RunOutcome, ToolCall,
     ToolDecision, ToolResult, TurnEnd, with_system,
@@ -250,10 +250,11 @@ impl AgentSession {
             AgentEvent::MessageEnd { message } => {
                 self.persist(message)
                     .map_err(|error| RunError::with_source(error.to_string(), error))?;
-                if let Some(answer) = message.as_assistant()
-                    && answer.stop_reason != StopReason::Error
-                {
-                    self.retry_succeeded().await;
+                if let Some(answer) = message.as_assistant() {
+                    self.record_cache_miss(answer).await;
+                    if answer.stop_reason != StopReason::Error {
+                        self.retry_succeeded().await;
+                    }
                 }
             }
             AgentEvent::TurnEnd { .. } => {
@@ -264,6 +265,21 @@ impl AgentSession {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Records a miss of the prompt cache after the answer that paid for it.
+    async fn record_cache_miss(&self, answer: &AssistantMessage) {
+        let miss = lock(&self.0.cache_health).answered(answer);
+        let Some(miss) = miss else { return };
+        let data = serde_json::to_value(&miss).ok();
+        let appended = self.log().append_custom(CACHE_MISS_ENTRY, data);
+        let emitted = match appended {
+            Ok(id) => self.entry_appended(&id).await.map(drop),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = emitted {
+            self.warn(format!("A miss of the prompt cache was not recorded: {error}"));
+        }
     }
 
     /// Writes a complete message to the log.

@@ -1,12 +1,13 @@
 //! Statistics of a session over all its branches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Message, Usage};
 use serde::Serialize;
 
 use super::Session;
 use crate::SessionError;
+use crate::cache_miss::{CACHE_MISS_ENTRY, CacheMiss};
 use crate::compaction::{
     counted_since_compaction, counted_tokens, message_tokens, projected_tokens,
 };
@@ -32,6 +33,44 @@ pub struct SessionStats {
     pub tokens: TokenTotals,
     #[serde(serialize_with = "pi_protocol::number::js::serialize")]
     pub cost: f64,
+    /// Use of the prompt cache. Absent from the JSON object if no provider reported a cache.
+    #[serde(skip_serializing_if = "CacheTotals::is_empty")]
+    pub prompt_cache: CacheTotals,
+}
+
+/// Use of the prompt cache: answers whose prompt was read from it at least in part, and misses that
+/// the session recorded.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CacheTotals {
+    /// Answers for which the provider counted input.
+    pub requests: u64,
+    /// Answers whose prompt was read from the cache at least in part.
+    pub hits: u64,
+    /// Recorded misses.
+    pub misses: u64,
+    /// Tokens of those misses.
+    pub missed_tokens: u64,
+    /// US dollars that hits would have saved.
+    #[serde(serialize_with = "pi_protocol::number::js::serialize")]
+    pub missed_cost: f64,
+    /// Numbers of misses by reason.
+    pub reasons: BTreeMap<&'static str, u64>,
+}
+
+impl CacheTotals {
+    /// Returns true if nothing is known about a cache.
+    pub fn is_empty(&self) -> bool {
+        self.hits == 0 && self.misses == 0
+    }
+
+    fn add_miss(&mut self, miss: &CacheMiss) {
+        self.misses += 1;
+        self.missed_tokens = self.missed_tokens.saturating_add(miss.missed_tokens);
+        self.missed_cost += miss.missed_cost;
+        *self.reasons.entry(miss.reason.as_str()).or_default() += 1;
+    }
 }
 
 /// Sums of tokens, as providers report them; `input` excludes tokens read from the cache.
@@ -56,6 +95,11 @@ impl SessionStats {
                 self.total_messages += 1;
                 self.add_message(message);
             }
+            custom @ EntryBody::Custom { .. } => {
+                if let Some(miss) = cache_miss(custom) {
+                    self.prompt_cache.add_miss(&miss);
+                }
+            }
             EntryBody::Usage(body) => self.add_usage(Some(&body.usage)),
             EntryBody::Compaction(body) => self.add_usage(body.usage.as_ref()),
             EntryBody::BranchSummary(body) => self.add_usage(body.usage.as_ref()),
@@ -71,6 +115,10 @@ impl SessionStats {
                 self.assistant_messages += 1;
                 self.tool_calls += assistant.tool_calls().count() as u64;
                 self.add_usage(Some(&assistant.usage));
+                if assistant.usage.total_input() > 0 {
+                    self.prompt_cache.requests += 1;
+                    self.prompt_cache.hits += u64::from(assistant.usage.cache_read > 0);
+                }
             }
             Message::ToolResult(result) => {
                 self.tool_results += 1;
@@ -89,6 +137,16 @@ impl SessionStats {
         tokens.cache_write += usage.cache_write;
         tokens.total = tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
         self.cost += usage.cost.total;
+    }
+}
+
+/// Returns the miss that an entry records. Damaged records are left out.
+fn cache_miss(entry: &EntryBody) -> Option<CacheMiss> {
+    match entry {
+        EntryBody::Custom { custom_type, data: Some(data) } if custom_type == CACHE_MISS_ENTRY => {
+            serde_json::from_value(data.clone()).ok()
+        }
+        _ => None,
     }
 }
 
@@ -142,6 +200,12 @@ impl Session {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the recorded misses of the prompt cache, oldest first. Reads all entries.
+    pub fn cache_misses(&self) -> Vec<CacheMiss> {
+        let entries = self.entries().filter_map(Result::ok);
+        entries.filter_map(|entry| cache_miss(&entry.body)).collect()
     }
 
     /// Returns the statistics of the session. Reads all entries.

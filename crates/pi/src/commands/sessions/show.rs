@@ -69,6 +69,9 @@ fn problems(session: &Session) -> Vec<Value> {
     problems.map(|problem| json!({ "offset": problem.offset, "reason": problem.reason })).collect()
 }
 
+/// Number of cache misses that are listed, the latest ones.
+const SHOWN_MISSES: usize = 10;
+
 fn describe(
     session: &Session,
     info: &SessionInfo,
@@ -91,6 +94,19 @@ fn describe(
         info.size
     )?;
     writeln!(out, "tokens    {} for ${:.4}", stats.tokens.total, stats.cost)?;
+    let cache = &stats.prompt_cache;
+    if !cache.is_empty() {
+        write!(out, "cache     {} of {} prompts read from the cache", cache.hits, cache.requests)?;
+        if cache.misses > 0 {
+            let (tokens, cost) = (cache.missed_tokens, cache.missed_cost);
+            write!(out, "; {} missed: {tokens} tokens, ${cost:.4}", cache.misses)?;
+        }
+        writeln!(out)?;
+    }
+    let misses = session.cache_misses();
+    for miss in misses.iter().rev().take(SHOWN_MISSES).rev() {
+        writeln!(out, "miss      {} tokens: {miss}", miss.missed_tokens)?;
+    }
     for problem in session.damaged_lines() {
         writeln!(out, "damaged   at byte {}: {}", problem.offset, problem.reason)?;
     }

@@ -1,6 +1,7 @@
 //! `/session`: figures of the session.
 
 use pi_coding_agent::session::SessionTotals;
+use pi_session::CacheTotals;
 
 use crate::interactive::app::App;
 use crate::interactive::report::{Item, Report, grouped};
@@ -17,6 +18,23 @@ pub(super) fn run(app: &mut App, _argument: &str) {
             Err(error) => app.error(error.to_string()),
         },
     );
+}
+
+/// Returns the use of the prompt cache, if a provider reported one.
+fn cache_items(cache: &CacheTotals) -> Vec<Item> {
+    if cache.is_empty() {
+        return Vec::new();
+    }
+    let hits = format!("{} of {} prompts", grouped(cache.hits), grouped(cache.requests));
+    let mut items = vec![Item::pair("Cache hits", hits)];
+    if cache.misses > 0 {
+        let reasons = cache.reasons.iter().map(|(reason, count)| format!("{count} {reason}"));
+        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        let tokens = grouped(cache.missed_tokens);
+        let text = format!("{reasons}: {tokens} tokens, ${:.3}", cache.missed_cost);
+        items.push(Item::pair("Cache misses", text));
+    }
+    items
 }
 
 fn items(totals: &SessionTotals, name: Option<String>) -> Vec<Item> {
@@ -47,6 +65,7 @@ fn items(totals: &SessionTotals, name: Option<String>) -> Vec<Item> {
         Item::pair("Output", grouped(tokens.output)),
         Item::pair("Total", grouped(tokens.total)),
     ]);
+    items.extend(cache_items(&stats.prompt_cache));
     if let Some(usage) = &totals.context_usage {
         let window = grouped(usage.context_window);
         let text = match (usage.tokens, usage.percent) {
