@@ -1,6 +1,6 @@
 //! Tables of prompts and token counts, with the miss that each must report.
 
-use pi_protocol::{StreamOptions, SystemMessage, Tool, UserMessage};
+use pi_protocol::{StreamOptions, SystemMessage, Tool};
 use serde_json::json;
 
 use super::*;
@@ -31,9 +31,8 @@ fn system(text: &str, tools: &[&str]) -> Message {
 }
 
 fn user(text: &str) -> Message {
-    let mut message = UserMessage::default();
-    message.content = pi_protocol::MessageContent::Text(text.to_owned());
-    Message::User(Arc::new(message))
+    let message = json!({ "role": "user", "content": text, "timestamp": 0 });
+    serde_json::from_value(message).unwrap()
 }
 
 fn reply() -> Message {
