@@ -4,54 +4,55 @@
 
 use std::ops::Range;
 
-pub(super) const ENDPOINTS: Range<usize> = 67..3482;
-pub(super) const THINKING: Range<usize> = 3482..8192;
-pub(super) const LIMITS: Range<usize> = 8192..8960;
-pub(super) const COMPAT: Range<usize> = 8960..19801;
-pub(super) const HEADERS: Range<usize> = 19801..19830;
-pub(super) const CACHES: Range<usize> = 19830..19856;
-pub(super) const TIERS: Range<usize> = 19856..27667;
+pub(super) const ENDPOINTS: Range<usize> = 67..3525;
+pub(super) const THINKING: Range<usize> = 3525..8325;
+pub(super) const LIMITS: Range<usize> = 8325..9093;
+pub(super) const COMPAT: Range<usize> = 9093..19934;
+pub(super) const HEADERS: Range<usize> = 19934..19963;
+pub(super) const CACHES: Range<usize> = 19963..19989;
+pub(super) const TIERS: Range<usize> = 19989..27800;
 
 /// The lines of each provider, sorted by its id.
 pub(super) static PROVIDERS: &[(&str, Range<usize>)] = &[
-    ("amazon-bedrock", 27667..44364),
-    ("ant-ling", 44364..44530),
-    ("anthropic", 44530..45857),
-    ("azure", 45857..48419),
-    ("baseten", 48419..49591),
-    ("cerebras", 49591..49717),
-    ("cloudflare-ai-gateway", 49717..54038),
-    ("cloudflare-workers-ai", 54038..55620),
-    ("deepseek", 55620..55769),
-    ("fireworks", 55769..58603),
-    ("github-copilot", 58603..60437),
-    ("google", 60437..62271),
-    ("google-vertex", 62271..63245),
-    ("groq", 63245..63713),
-    ("huggingface", 63713..69101),
-    ("kimi-coding", 69101..69484),
-    ("meta", 69484..69938),
-    ("minimax", 69938..70155),
-    ("minimax-cn", 70155..70404),
-    ("mistral", 70404..72656),
-    ("moonshotai", 72656..73068),
-    ("moonshotai-cn", 73068..73534),
-    ("nvidia", 73534..75170),
-    ("openai", 75170..77749),
-    ("openai-codex", 77749..78288),
-    ("opencode", 78288..83406),
-    ("opencode-go", 83406..85384),
-    ("openrouter", 85384..118355),
-    ("qwen-token-plan", 118355..119449),
-    ("qwen-token-plan-cn", 119449..120564),
-    ("qwen-token-plan-individual", 120564..121059),
-    ("together", 121059..122196),
-    ("vercel-ai-gateway", 122196..145107),
-    ("xai", 145107..145330),
-    ("xiaomi", 145330..145570),
-    ("xiaomi-token-plan-ams", 145570..145690),
-    ("xiaomi-token-plan-cn", 145690..145810),
-    ("xiaomi-token-plan-sgp", 145810..145930),
-    ("zai", 145930..146334),
-    ("zai-coding-cn", 146334..146568),
+    ("amazon-bedrock", 27800..44497),
+    ("ant-ling", 44497..44663),
+    ("anthropic", 44663..45990),
+    ("azure", 45990..48552),
+    ("baseten", 48552..49724),
+    ("cerebras", 49724..49850),
+    ("cloudflare-ai-gateway", 49850..54197),
+    ("cloudflare-workers-ai", 54197..55779),
+    ("deepseek", 55779..55928),
+    ("fireworks", 55928..58762),
+    ("github-copilot", 58762..60596),
+    ("google", 60596..62430),
+    ("google-vertex", 62430..63404),
+    ("groq", 63404..63872),
+    ("huggingface", 63872..69260),
+    ("kimi-coding", 69260..69643),
+    ("meta", 69643..70097),
+    ("minimax", 70097..70314),
+    ("minimax-cn", 70314..70563),
+    ("mistral", 70563..72815),
+    ("moonshotai", 72815..73227),
+    ("moonshotai-cn", 73227..73693),
+    ("nvidia", 73693..75329),
+    ("openai", 75329..77908),
+    ("openai-codex", 77908..78447),
+    ("opencode", 78447..83565),
+    ("opencode-go", 83565..85543),
+    ("openrouter", 85543..118514),
+    ("qwen-token-plan", 118514..119608),
+    ("qwen-token-plan-cn", 119608..120723),
+    ("qwen-token-plan-individual", 120723..121218),
+    ("radius", 121218..122997),
+    ("together", 122997..124134),
+    ("vercel-ai-gateway", 124134..147045),
+    ("xai", 147045..147268),
+    ("xiaomi", 147268..147508),
+    ("xiaomi-token-plan-ams", 147508..147628),
+    ("xiaomi-token-plan-cn", 147628..147748),
+    ("xiaomi-token-plan-sgp", 147748..147868),
+    ("zai", 147868..148272),
+    ("zai-coding-cn", 148272..148506),
 ];
