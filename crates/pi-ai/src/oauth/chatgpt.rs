@@ -59,22 +59,16 @@ pub(super) fn remember(host_id: Option<&str>, extra: &mut Map<String, Value>) {
     }
 }
 
-/// Adds the time before which the server refuses a renewal, in milliseconds since 1970.
+/// Adds the time before which the server refuses a renewal, in milliseconds since 1970; 0 if it names
+/// none, since the time of the former tokens does not apply to the new ones.
 pub(super) fn remember_earliest(response: &Map<String, Value>, extra: &mut Map<String, Value>) {
-    let earliest = match response.get("earliest_refresh_at") {
+    let seconds = match response.get("earliest_refresh_at") {
         Some(Value::String(text)) => time::date(text).map(|since| since.as_secs_f64()),
         Some(value) => value.as_f64(),
         None => None,
     };
-    match earliest {
-        Some(seconds) => {
-            extra.insert("earliestRefreshAt".to_owned(), (seconds * 1000.0).floor().into());
-        }
-        // The time of the former tokens does not apply to the new ones.
-        None => {
-            extra.insert("earliestRefreshAt".to_owned(), Value::Null);
-        }
-    }
+    let milliseconds = seconds.map_or(0.0, |seconds| (seconds * 1000.0).floor());
+    extra.insert("earliestRefreshAt".to_owned(), milliseconds.into());
 }
 
 /// Returns the time before which the server refuses a renewal.

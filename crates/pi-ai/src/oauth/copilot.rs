@@ -52,8 +52,8 @@ fn enterprise(exchange_url: &str) -> Option<String> {
     (domain != "github.com").then(|| domain.to_owned())
 }
 
-/// Returns the server that the token names.
-pub(super) fn base_url(tokens: &Tokens) -> String {
+/// Returns the server that the tokens name.
+pub(super) fn base_url(tokens: &Tokens) -> Option<String> {
     let token = tokens.access.expose_secret();
     let host = token.split(';').find_map(|part| part.trim().strip_prefix("proxy-ep="));
     let is_host = |host: &&str| {
@@ -63,17 +63,17 @@ pub(super) fn base_url(tokens: &Tokens) -> String {
     if let Some(host) = host.filter(is_host) {
         let host =
             host.strip_prefix("proxy.").map_or(host.to_owned(), |rest| format!("api.{rest}"));
-        return format!("https://{host}");
+        return Some(format!("https://{host}"));
     }
-    match tokens.extra.get("enterpriseUrl").and_then(Value::as_str) {
-        Some(domain) => format!("https://copilot-api.{domain}"),
-        None => DEFAULT_BASE_URL.to_owned(),
-    }
+    let domain = tokens.extra.get("enterpriseUrl").and_then(Value::as_str)?;
+    let domain = domain.strip_prefix("https://").unwrap_or(domain).trim_end_matches('/');
+    is_host(&domain).then(|| format!("https://copilot-api.{domain}"))
 }
 
 /// Returns the models that the account may use; `None` if the server does not tell.
 async fn models(web: &WebClient, tokens: &Tokens) -> Option<Vec<String>> {
-    let url = format!("{}/models", base_url(tokens));
+    let base = base_url(tokens);
+    let url = format!("{}/models", base.as_deref().unwrap_or(DEFAULT_BASE_URL));
     let bearer = format!("Bearer {}", tokens.access.expose_secret());
     let headers = [("authorization".to_owned(), bearer)];
     let list = endpoint::get(web, &url, &headers).await.ok()?.success().ok()?;
@@ -98,12 +98,18 @@ mod tests {
             (
                 "tid=1;proxy-ep=proxy.business.example.com;exp=2",
                 None,
-                "https://api.business.example.com",
+                Some("https://api.business.example.com"),
             ),
-            ("tid=1; proxy-ep=other.example.com", Some("ghe.example"), "https://other.example.com"),
-            ("tid=1", Some("ghe.example"), "https://copilot-api.ghe.example"),
-            ("tid=1;proxy-ep=evil.example/x?", None, DEFAULT_BASE_URL),
-            ("proxy-ep=", None, DEFAULT_BASE_URL),
+            (
+                "tid=1; proxy-ep=other.example.com",
+                Some("ghe.example"),
+                Some("https://other.example.com"),
+            ),
+            ("tid=1", Some("ghe.example"), Some("https://copilot-api.ghe.example")),
+            ("tid=1;proxy-ep=evil.example/x?", None, None),
+            ("proxy-ep=", None, None),
+            ("tid=1", Some("https://ghe.example/"), Some("https://copilot-api.ghe.example")),
+            ("tid=1", Some("ghe.example/x"), None),
         ] {
             let mut extra = Map::new();
             if let Some(domain) = domain {
@@ -111,7 +117,7 @@ mod tests {
             }
             let tokens =
                 Tokens { access: SecretString::from(token), refresh: None, expires: None, extra };
-            assert_eq!(base_url(&tokens), expected, "{token}");
+            assert_eq!(base_url(&tokens).as_deref(), expected, "{token}");
         }
     }
 

@@ -148,5 +148,5 @@ async fn identity(
 
 /// Returns the base URL of requests with these tokens, if the login determines it.
 pub fn base_url(service: &Service, tokens: &Tokens) -> Option<String> {
-    (service.dialect == Some(Dialect::Copilot)).then(|| copilot::base_url(tokens))
+    if service.dialect == Some(Dialect::Copilot) { copilot::base_url(tokens) } else { None }
 }
