@@ -25,6 +25,7 @@ mod phase;
 mod prompt;
 mod provider_hooks;
 mod queue;
+mod rate_limits;
 mod retry;
 mod retrying_provider;
 mod run;
@@ -56,6 +57,7 @@ pub use parts::{
 pub use pending::QueuedTexts;
 pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior};
 pub use queue::Delivery;
+pub use rate_limits::ReportedLimits;
 pub use run::Run;
 pub use selection::{CycleDirection, ModelCycle, ModelSelectError, Persistence, ScopedModel};
 pub use settings::{CompactionOverride, RetrySettings, SessionSettings, SettingChange};
@@ -76,6 +78,8 @@ use context::ContextState;
 use pending::Pending;
 use phase::Activity;
 use provider_hooks::{Chunks, RoutingProvider};
+use rate_limits::LimitLog;
+
 use selection::Selection;
 use shell::RunningCommands;
 use toolbox::Toolbox;
@@ -117,6 +121,7 @@ struct Inner {
     settings: Mutex<SessionSettings>,
     commands: Mutex<RunningCommands>,
     chunks: Chunks,
+    limits: LimitLog,
     /// Subscribers of this session.
     subscribers: Subscribers,
     /// Subscribers of the runtime, while this is its current session.
@@ -140,8 +145,13 @@ impl AgentSession {
             log.append_thinking_level(parts.thinking_level.as_str())?;
         }
         let registry = parts.extensions.registry().clone();
-        let provider: Arc<dyn Provider> =
-            Arc::new(RoutingProvider::new(parts.provider, registry.clone()));
+        let limits = LimitLog::default();
+        let provider: Arc<dyn Provider> = Arc::new(RoutingProvider {
+            client: parts.provider,
+            registry: registry.clone(),
+            models: parts.models.clone(),
+            limits: limits.clone(),
+        });
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
         let mut settings = RunSettings::new(model);
         settings.thinking_level = parts.thinking_level;
@@ -194,6 +204,7 @@ impl AgentSession {
                 settings: Mutex::new(parts.settings),
                 commands: Mutex::default(),
                 chunks: Chunks::default(),
+                limits,
                 subscribers: Subscribers::default(),
                 runtime_subscribers: Mutex::default(),
                 guard_announced: Mutex::default(),

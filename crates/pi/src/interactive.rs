@@ -41,7 +41,7 @@ mod prelude;
 mod publish;
 mod queue;
 mod raw_input;
-mod report;
+pub(crate) mod report;
 mod requests;
 mod search;
 mod settings;

@@ -19,6 +19,7 @@ mod hints;
 mod interactive;
 mod modes;
 mod provider_errors;
+mod rate_limits;
 mod secrets;
 mod terminal_owner;
 mod topics;

@@ -8,25 +8,25 @@ use pi_protocol::{
 };
 use serde_json::{Map, Value};
 
+use super::rate_limits::{LimitLog, credential_name};
 use super::{AgentSession, SessionEvent, WeakAgentSession};
 use crate::extension::{
     BeforeProviderHeaders, BeforeProviderRequest, HeaderMap, QuestionKind, Registry,
 };
+use crate::models::ModelRegistry;
 
 /// Sends each request to the extension that registered the model's provider, else to the client.
 pub(super) struct RoutingProvider {
-    client: Arc<dyn Provider>,
-    registry: Registry,
-}
-
-impl RoutingProvider {
-    pub(super) fn new(client: Arc<dyn Provider>, registry: Registry) -> Self {
-        Self { client, registry }
-    }
+    pub(super) client: Arc<dyn Provider>,
+    pub(super) registry: Registry,
+    pub(super) models: Option<Arc<ModelRegistry>>,
+    pub(super) limits: LimitLog,
 }
 
 impl Provider for RoutingProvider {
-    fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
+    fn stream(&self, mut request: Request, cancel: CancelToken) -> AssistantStream {
+        let credential = credential_name(self.models.as_deref(), &request.model.provider);
+        self.limits.watch(&mut request, credential);
         let custom = self.registry.stream_of(&request.model.provider);
         custom.as_ref().unwrap_or(&self.client).stream(request, cancel)
     }

@@ -1,11 +1,12 @@
 //! Totals of a session and the size of its context.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pi_session::{SessionError, SessionStats};
 use serde::Serialize;
 
-use super::AgentSession;
+use super::{AgentSession, ReportedLimits};
 
 /// Size of the context.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +36,9 @@ pub struct SessionTotals {
     /// Size of the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
+    /// Limits that providers reported last, by the name of the credential.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rate_limits: BTreeMap<String, ReportedLimits>,
 }
 
 impl AgentSession {
@@ -42,7 +46,13 @@ impl AgentSession {
     pub fn totals(&self) -> Result<SessionTotals, SessionError> {
         let stats = self.log().stats()?;
         let context_usage = self.context_usage()?;
-        Ok(SessionTotals { session_file: self.file(), session_id: self.id(), stats, context_usage })
+        Ok(SessionTotals {
+            session_file: self.file(),
+            session_id: self.id(),
+            stats,
+            context_usage,
+            rate_limits: self.rate_limits(),
+        })
     }
 
     /// Returns the size of the context; `None` without a model whose window is known.

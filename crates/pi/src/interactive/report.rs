@@ -93,7 +93,7 @@ fn row(item: &Item, names: usize, values: usize, view: View<'_>) -> Line {
 }
 
 /// Returns a number with commas between thousands.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -13,7 +13,7 @@ use pi_coding_agent::{AgentRuntime, AgentSession};
 use super::waiting::WaitingLine;
 use crate::commands::plain;
 use crate::exit::note;
-use crate::provider_errors;
+use crate::{provider_errors, rate_limits};
 
 /// Width of a progress line, in characters.
 const WIDTH: usize = 100;
@@ -150,10 +150,8 @@ impl Progress {
                 {
                     return Some(raw);
                 }
-                Some(answered(
-                    answer,
-                    u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX),
-                ))
+                let took = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
+                Some(format!("{}{}", answered(answer, took), self.limits().unwrap_or_default()))
             }
             _ => None,
         }
@@ -189,6 +187,13 @@ impl Progress {
             | SessionEvent::AgentSettled { .. } => waiting.clear(),
             _ => {}
         }
+    }
+
+    /// Returns the limits of the provider, as a part of a line.
+    fn limits(&self) -> Option<String> {
+        let reported = self.session.upgrade()?.current_rate_limits()?;
+        let limits = rate_limits::in_one_line(&reported, pi_protocol::now_ms())?;
+        Some(format!("; limits: {limits}"))
     }
 
     fn model(&self) -> Option<String> {

@@ -33,6 +33,7 @@ mod policy;
 mod progress;
 mod provider_errors;
 mod provider_page;
+mod rate_limits;
 mod redaction;
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/registry.rs"]

@@ -5,6 +5,7 @@ use pi_session::CacheTotals;
 
 use crate::interactive::app::App;
 use crate::interactive::report::{Item, Report, grouped};
+use crate::rate_limits::{self, LimitLine};
 
 pub(super) fn run(app: &mut App, _argument: &str) {
     let (session, name) = (app.session.clone(), app.session.name());
@@ -81,5 +82,29 @@ fn items(totals: &SessionTotals, name: Option<String>) -> Vec<Item> {
         Item::Heading("Cost".to_owned()),
         Item::pair("Total", format!("${:.3}", stats.cost)),
     ]);
+    items.extend(limits(totals));
+    items
+}
+
+/// Returns the limits that providers reported last.
+fn limits(totals: &SessionTotals) -> Vec<Item> {
+    let now = pi_protocol::now_ms();
+    let mut items = Vec::new();
+    for (credential, reported) in &totals.rate_limits {
+        let lines = rate_limits::describe(reported, now);
+        if lines.is_empty() {
+            continue;
+        }
+        items.extend([Item::Gap, Item::Heading(format!("Limits of {credential}"))]);
+        for LimitLine { name, text } in lines {
+            let name: String = name
+                .chars()
+                .take(1)
+                .flat_map(char::to_uppercase)
+                .chain(name.chars().skip(1))
+                .collect();
+            items.push(Item::pair(name, text));
+        }
+    }
     items
 }
