@@ -6,7 +6,7 @@
 //!
 //! `flags` defines the command line, `arguments` holds that of a run, `commands` implements the
 //! commands that need no agent, `modes` runs an agent, `topics` has the pages of the documentation,
-//! `hints` adds advice to errors, `exit` defines the exit codes.
+//! `logins` asks users for credentials, `hints` adds advice to errors, `exit` defines the exit codes.
 
 mod arguments;
 mod commands;
@@ -16,7 +16,9 @@ mod exit;
 mod extensions;
 mod flags;
 mod hints;
+mod input_lines;
 mod interactive;
+mod logins;
 mod modes;
 mod provider_errors;
 mod rate_limits;

@@ -72,18 +72,22 @@ impl ModelRegistry {
             self.find_local_servers().await;
         }
         self.check_provider(provider)?;
-        let models = self.models();
         let exact = id.and_then(|id| self.find(provider, id));
         let replaced = exact.is_none() && id.is_some();
-        let other = || {
-            let default = default_model(provider).and_then(|id| self.find(provider, id));
-            let names = models.names_of(provider);
-            default.or_else(|| self.find(provider, names.first()?.id))
-        };
-        let model = exact.or_else(other);
+        let model = exact.or_else(|| self.default_model(provider));
         let model = model.ok_or_else(|| UnusableModel::NoModels(provider.to_owned()))?;
         self.check_format(&model)?;
         Ok(LookedUp { model, replaced })
+    }
+
+    /// Returns the model of a provider that is used if none is named.
+    pub fn default_model(&self, provider: &str) -> Option<Arc<Model>> {
+        let default = default_model(provider).and_then(|id| self.find(provider, id));
+        default.or_else(|| {
+            let models = self.models();
+            let names = models.names_of(provider);
+            self.find(provider, names.first()?.id)
+        })
     }
 
     /// Returns the reason why a model cannot be used, if there is one.

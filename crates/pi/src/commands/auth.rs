@@ -1,30 +1,55 @@
-//! `pi auth`: lists, checks, prints and stores credentials.
+//! `pi auth`: signs in and out; lists, checks, explains, prints and stores credentials.
 //!
 //! `check` and the two `print` commands are those of the TypeScript pi, for scripts. Only
 //! `print-api-key`, `print-bearer-token` and `check --credentials` write a secret to stdout.
 
 mod change;
 mod check;
-mod hidden;
+mod doctor;
 mod list;
+mod login;
 mod print;
+mod status;
 
-use pi_coding_agent::models::{ModelRequest, SelectModelError};
+use pi_coding_agent::models::{InvalidAccount, ModelRequest, SelectModelError};
 
 use super::credentials::Credentials;
 use super::{CommandResult, Failure, credentials, plain, success};
 use crate::environment;
 use crate::flags::parse::CommandArgs;
 
-pub(crate) use change::{check_key, store_key};
-pub(super) use change::{remove, set};
+pub(crate) use change::store;
+pub(super) use change::{logout, set};
 pub(super) use check::check;
+pub(super) use doctor::doctor;
 pub(super) use list::list;
 pub(crate) use list::name as source_name;
+pub(super) use login::login;
 pub(super) use print::{api_key, bearer_token};
+pub(super) use status::status;
 
 fn open() -> Result<Credentials, Failure> {
     Ok(Credentials::open(&environment::read().map_err(Failure::failed)?))
+}
+
+/// Opens the credentials with the account of `--account`.
+fn open_account(args: &CommandArgs) -> Result<Credentials, Failure> {
+    let credentials = open()?;
+    for text in args.values("account") {
+        // A bare name is an account of the provider that the other options select.
+        let name = match text.contains('@') {
+            true => {
+                text.parse().map_err(|error: InvalidAccount| Failure::usage(error.to_string()))?
+            }
+            false => {
+                let provider = provider(args, &credentials)?;
+                let provider = provider.map_err(|missing| missing.error())?;
+                login::credential_name(&provider, Some(text))?
+            }
+        };
+        credentials.registry.choose_account(name);
+    }
+    Ok(credentials)
 }
 
 /// Reasons why the options select no provider.

@@ -39,6 +39,10 @@ pub(super) fn models_file(agent_directory: &Path) -> std::path::PathBuf {
     agent_directory.join("models.json")
 }
 
+/// The expiry of a login that does not expire, in milliseconds since 1970: the largest number that
+/// JSON readers keep exactly.
+pub(super) const FOREVER: f64 = 9_007_199_254_740_991.0;
+
 /// Returns the current time in milliseconds since 1970.
 pub(super) fn now() -> f64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

@@ -1,13 +1,14 @@
 //! Keys of providers, stored and removed while the session runs.
 
 use pi_ai::providers;
-use pi_coding_agent::models::CredentialSource;
+use pi_coding_agent::models::{CredentialName, CredentialSource};
 
 use super::app::App;
 use super::panels::login::{Login, LoginPanel, Provider};
 use super::panels::logout::LogoutPanel;
-use crate::commands::auth::{check_key, source_name, store_key};
+use crate::commands::auth::{source_name, store};
 use crate::commands::credentials::Credentials;
+use crate::logins::forms::{self, Answers, check_key};
 
 /// Returns the providers that can have a key, by name.
 fn providers(credentials: &Credentials) -> Vec<Provider> {
@@ -48,17 +49,22 @@ pub(super) fn open(app: &mut App, wanted: &str) {
         return app.error_with_hint(text, Some("See the list with /login".to_owned()));
     }
     let panel = LoginPanel::new(list, provider, check_key, &app.keymap);
-    app.panels.open_then(panel, store);
+    app.panels.open_then(panel, save);
 }
 
 /// Stores a key. The models of the provider are available at once.
-fn store(app: &mut App, login: Login) {
+fn save(app: &mut App, login: Login) {
     let environment = app.environment.clone();
     let Login { provider, key } = login;
     let id = provider.id.clone();
     let work = move || {
         let credentials = Credentials::open(&environment);
-        store_key(&credentials, &id, &key).map_err(|failure| failure.message())?;
+        let method = forms::find(&id, None).map_err(|error| error.to_string())?;
+        let answers = Answers { secret: Some(key), ..Answers::default() };
+        let credential =
+            forms::credential(&id, method, answers).map_err(|error| error.to_string())?;
+        let name = CredentialName::new(id.as_str());
+        store(&credentials, &name, credential).map_err(|failure| failure.message())?;
         Ok::<String, String>(credentials.store.path().display().to_string())
     };
     app.tasks.spawn_blocking(work, move |app, result| match result {

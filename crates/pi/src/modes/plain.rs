@@ -6,7 +6,7 @@
 mod commands;
 mod questions;
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use pi_agent::Outcome;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions};
 use pi_coding_agent::{AgentRuntime, Environment, load_settings};
-use tokio::sync::{Mutex, mpsc};
 
 use super::input::{Prompt, prompts};
 use super::progress::{self, Detail};
@@ -24,43 +23,9 @@ use crate::arguments::Arguments;
 use crate::commands::plain::PlainWriter;
 use crate::exit::{Exit, fail};
 use crate::hints::Hint as _;
+use crate::input_lines::Lines;
 use crate::provider_errors::explain_last;
 use questions::PlainUi;
-
-/// The lines that the user types.
-#[derive(Clone)]
-struct Lines(Arc<Mutex<mpsc::UnboundedReceiver<String>>>);
-
-impl Lines {
-    /// Reads stdin on a thread of its own: reading cannot be cancelled.
-    fn start() -> std::io::Result<Self> {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        let read = move || {
-            for line in std::io::stdin().lock().lines() {
-                let Ok(line) = line else { break };
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        };
-        std::thread::Builder::new().name("terminal input".to_owned()).spawn(read)?;
-        Ok(Self(Arc::new(Mutex::new(receiver))))
-    }
-
-    #[cfg(test)]
-    fn of(lines: &[&str]) -> Self {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        for line in lines {
-            sender.send((*line).to_owned()).unwrap();
-        }
-        Self(Arc::new(Mutex::new(receiver)))
-    }
-
-    /// Returns the next line; `None` at the end of the input.
-    async fn next(&self) -> Option<String> {
-        self.0.lock().await.recv().await
-    }
-}
 
 /// Returns why the plain loop is used instead of the screen, if it is.
 pub(super) fn reason(arguments: &Arguments, environment: &Environment) -> Option<&'static str> {

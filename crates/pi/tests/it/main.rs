@@ -24,6 +24,7 @@ mod hints;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod limits;
+mod logins;
 mod model_catalog;
 mod models;
 mod omissions;

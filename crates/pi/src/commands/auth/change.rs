@@ -1,116 +1,193 @@
-//! `pi auth set` and `pi auth remove`: keys stored in `auth.json`.
+//! `pi auth set` and `pi auth logout`: credentials in `auth.json`.
 //!
 //! A key is read from stdin, hidden if that is a terminal: arguments are visible to all users of the
 //! machine and stay in the shell history.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Read as _};
 
+use pi_coding_agent::Environment;
 use pi_coding_agent::config::StoredCredential;
+use pi_coding_agent::models::{CredentialName, Revocation};
+use serde_json::json;
 
-use super::{CommandResult, Credentials, Failure, hidden, open};
+use super::login::{command_words, credential_name, interruptible};
+use super::{CommandResult, Credentials, Failure, open, success, wait};
+use crate::environment;
 use crate::exit::{Exit, hint, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
+use crate::logins::forms::{self, Answers, FormError};
+use crate::logins::terminal::TerminalInteraction;
 
-/// Maximum length of a key.
-const LONGEST: u64 = 64 * 1024;
-
-const SEE_LIST: &str = "see `pi auth list` for the sources of credentials";
+const SEE_STATUS: &str = "see `pi auth status` for the sources of credentials";
 
 pub(in crate::commands) fn set(args: &CommandArgs) -> CommandResult {
-    let credentials = open()?;
-    let name = args.word(0).unwrap_or_default();
-    let Some(provider) = credentials.known(name) else {
-        let models = credentials.registry.models();
-        let hint = suggest::nearest(name, models.providers());
-        let hint = hint.map_or_else(
-            || "add the provider to models.json first".to_owned(),
-            |near| format!("did you mean {near}?"),
-        );
-        return Err(Failure::usage(format!("unknown provider \"{name}\"")).hint(hint));
-    };
-    store_key(&credentials, &provider, &read_key(&provider)?)?;
-    let path = credentials.store.path().display();
-    Ok(print(&format!("stored a key for {provider} in {path}\n")))
+    let environment = environment::read().map_err(Failure::failed)?;
+    let credentials = Credentials::open(&environment);
+    let provider = provider_named(&credentials, args.word(0).unwrap_or_default())?;
+    let name = credential_name(&provider, args.value("account"))?;
+    if !std::io::stdin().is_terminal() {
+        let credential = piped(args, &provider)?;
+        return stored(&credentials, &name, credential);
+    }
+    interruptible(|_| async { typed(args, &environment, &credentials, &name).await })
 }
 
-/// Stores a key, which [`check_key`] has accepted. A stored login is not replaced: only the user
-/// could restore it.
-pub(crate) fn store_key(
+/// Asks for a credential on the terminal.
+async fn typed(
+    args: &CommandArgs,
+    environment: &Environment,
     credentials: &Credentials,
-    provider: &str,
-    key: &str,
-) -> Result<(), Failure> {
-    let key = literal(key);
-    let mut edit = credentials.store.edit()?;
-    let credential = match edit.get(provider)? {
-        Some(StoredCredential::ApiKey { env, extra, .. }) => {
-            StoredCredential::ApiKey { key: Some(key), env, extra }
-        }
-        Some(StoredCredential::Oauth { .. }) => {
-            return Err(Failure::failed(format!("a login is stored for {provider}"))
-                .hint(format!("to replace it, first run `pi auth remove {provider}`")));
-        }
-        None => StoredCredential::api_key(key),
+    name: &CredentialName,
+) -> CommandResult {
+    let (given, method) = (variables(args)?, args.value("method"));
+    let terminal = TerminalInteraction::new(None, true);
+    let credential = forms::ask(&name.provider, method, given, environment, &terminal).await?;
+    stored(credentials, name, credential)
+}
+
+/// Reads a credential from standard input and the options.
+fn piped(args: &CommandArgs, provider: &str) -> Result<StoredCredential, Failure> {
+    let method = forms::find(provider, args.value("method"))?;
+    let variables = variables(args)?;
+    let secret = match method.secret {
+        Some(_) => Some(read_key()?),
+        None => None,
     };
-    edit.set(provider, &credential)?;
+    Ok(forms::credential(provider, method, Answers { secret, variables })?)
+}
+
+fn stored(
+    credentials: &Credentials,
+    name: &CredentialName,
+    credential: StoredCredential,
+) -> CommandResult {
+    let has_key = matches!(credential, StoredCredential::ApiKey { key: Some(_), .. });
+    store(credentials, name, credential)?;
+    let what = if has_key { "a key" } else { "settings" };
+    let path = credentials.store.path().display();
+    Ok(print(&format!("stored {what} for {name} in {path}\n")))
+}
+
+/// Stores a credential. Variables that are stored already stay unless they are given anew. A stored
+/// login is not replaced: only the user could restore it.
+pub(crate) fn store(
+    credentials: &Credentials,
+    name: &CredentialName,
+    credential: StoredCredential,
+) -> Result<(), Failure> {
+    let mut edit = credentials.store.edit()?;
+    let entry = name.to_string();
+    let credential = match (edit.get(&entry)?, credential) {
+        (Some(StoredCredential::Oauth { .. }), _) => {
+            let remove =
+                format!("to replace it, first run `pi auth logout {}`", command_words(name));
+            return Err(Failure::failed(format!("a login is stored for {name}")).hint(remove));
+        }
+        (
+            Some(StoredCredential::ApiKey { env: old, extra, .. }),
+            StoredCredential::ApiKey { key, env, .. },
+        ) => {
+            let env = old.into_iter().chain(env).collect();
+            StoredCredential::ApiKey { key, env, extra }
+        }
+        (_, credential) => credential,
+    };
+    edit.set(&entry, &credential)?;
     Ok(())
 }
 
-/// Returns what is wrong with a text that is meant to be a key. It does not quote the text, which may
-/// be most of a secret.
-pub(crate) fn check_key(text: &str) -> Option<&'static str> {
-    let text = text.trim();
-    if text.is_empty() {
-        Some("contains no key")
-    } else if text.contains(|c: char| c.is_control() || c.is_whitespace()) {
-        Some("contains more than one word")
-    } else if text.len() as u64 > LONGEST {
-        Some("is longer than any key")
-    } else {
-        None
-    }
-}
-
-pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
-    let credentials = open()?;
-    let provider = args.word(0).unwrap_or_default();
-    if !credentials.store.remove(provider)? {
-        return Err(
-            Failure::failed(format!("no credential is stored for \"{provider}\"")).hint(SEE_LIST)
+/// Returns the provider of this name, ignoring case.
+pub(super) fn provider_named(credentials: &Credentials, name: &str) -> Result<String, Failure> {
+    credentials.known(name).ok_or_else(|| {
+        let models = credentials.registry.models();
+        let near = suggest::nearest(name, models.providers());
+        let hint = near.map_or_else(
+            || "add the provider to models.json first".to_owned(),
+            |near| format!("did you mean {near}?"),
         );
-    }
-    if credentials.registry.credential_source(provider).is_some() {
-        note(&format!("another credential of {provider} remains"));
-        hint(SEE_LIST);
-    }
-    Ok(print(&format!("removed the credential of {provider}\n")))
+        Failure::usage(format!("unknown provider \"{name}\"")).hint(hint)
+    })
 }
 
-fn read_key(provider: &str) -> Result<String, Failure> {
-    let stdin = std::io::stdin();
+/// Returns the variables of `--env`.
+pub(super) fn variables(args: &CommandArgs) -> Result<BTreeMap<String, String>, Failure> {
+    args.values("env")
+        .map(|text| match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+                Ok((name.to_owned(), value.to_owned()))
+            }
+            // The value may be a secret, so it is not quoted.
+            _ => Err(Failure::usage("--env must have the form NAME=VALUE")),
+        })
+        .collect()
+}
+
+pub(in crate::commands) fn logout(args: &CommandArgs) -> CommandResult {
+    let credentials = open()?;
+    let word = args.word(0).unwrap_or_default();
+    let name = match word.split_once('@') {
+        // The name of an entry in auth.json.
+        Some((provider, account)) if args.value("account").is_none() => {
+            credential_name(provider, Some(account))?
+        }
+        _ => {
+            let provider = credentials.known(word).unwrap_or_else(|| word.to_owned());
+            credential_name(&provider, args.value("account"))?
+        }
+    };
+    let done = wait(credentials.registry.logout(&name))??;
+    if !done.was_stored {
+        let message = format!("no credential is stored for \"{name}\"");
+        return Err(Failure::failed(message).hint(SEE_STATUS));
+    }
+    let revoked = match &done.revocation {
+        Revocation::Revoked => Some("revoked"),
+        Revocation::Failed(_) => Some("failed"),
+        _ => None,
+    };
+    if args.has("json") {
+        let line = json!({ "provider": name.provider, "account": name.account, "removed": true,
+            "revocation": revoked });
+        print(&format!("{line}\n"));
+        return Ok(success());
+    }
+    if let Revocation::Failed(why) = &done.revocation {
+        note(&format!("the tokens of {name} may still be valid: {why}"));
+        hint(&format!("revoke the access of pi in your account at {}", name.provider));
+    }
+    if credentials.registry.credential_source(&name.provider).is_some() {
+        note(&format!("another credential of {} remains", name.provider));
+        hint(SEE_STATUS);
+    }
+    let and = if revoked == Some("revoked") { " and revoked its tokens" } else { "" };
+    Ok(print(&format!("removed the credential of {name}{and}\n")))
+}
+
+fn read_key() -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::failed(format!("cannot read the key: {error}"));
     let mut bytes = Vec::new();
-    if stdin.is_terminal() {
-        let line = hidden::read_line(&format!("API key of {provider} (not shown): "));
-        match line.map_err(failed)? {
-            Some(line) => bytes.extend(line.into_bytes()),
-            None => return Err(Failure::new("nothing was stored", Exit::Interrupted)),
-        }
-    } else {
-        stdin.lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    }
+    let limit = forms::LONGEST as u64 + 1;
+    std::io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(failed)?;
     let wrong =
         |problem: &str| Failure::usage(format!("standard input {problem}; nothing was stored"));
     let text = String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?;
-    match check_key(&text) {
+    match forms::check_key(&text) {
         Some(problem) => Err(wrong(problem)),
-        None => Ok(text.trim().to_owned()),
+        None => Ok(text),
     }
 }
 
-/// Escapes a key for `auth.json`, where `$` and `!` introduce a variable or a command.
-fn literal(key: &str) -> String {
-    let escaped = key.replace('$', "$$");
-    if escaped.starts_with('!') { format!("${escaped}") } else { escaped }
+impl From<FormError> for Failure {
+    fn from(error: FormError) -> Self {
+        let message = error.to_string();
+        match error {
+            FormError::Cancelled => Self::new(message, Exit::Interrupted),
+            FormError::Missing { variable, .. } => {
+                Self::usage(message).hint(format!("add --env {variable}=VALUE"))
+            }
+            _ => Self::usage(message),
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! `pi auth check`: prints one word or one line of JSON, and sets the exit code.
 
+use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{CredentialError, CredentialSource, UnusableModel};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 
-use super::{CommandResult, Credentials, Failure, NoProvider, open, provider, wait};
+use super::{CommandResult, Credentials, Failure, NoProvider, open_account, provider, wait};
 use crate::exit::{Exit, hint, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::hints::Hint as _;
@@ -31,6 +32,7 @@ enum Status {
 }
 
 const MISSING: &str = "credentials_not_configured";
+const UNAVAILABLE: &str = "credential_not_available";
 const BROKEN: &str = "invalid_state";
 
 pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
@@ -72,7 +74,7 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
 
 /// Checks the credential of the selected provider.
 fn inspect(args: &CommandArgs) -> Result<Report, Failure> {
-    let credentials = open()?;
+    let credentials = open_account(args)?;
     let not = |status, provider: String, reason, why: String, hint: Option<String>| Report {
         status,
         provider,
@@ -99,38 +101,61 @@ fn inspect(args: &CommandArgs) -> Result<Report, Failure> {
     }
     let registry = &credentials.registry;
     let source = registry.credential_source(&provider);
-    let secret = wait(registry.api_key(&provider))?;
-    if let Err(error @ CredentialError::Expired { .. }) = &secret {
-        return Ok(not(Status::Invalid, provider, BROKEN, error.to_string(), error.hint()));
-    }
     // An unsupported provider stays unusable with any key.
     if let Err(why) = registry.check_provider(&provider) {
-        let reason = match why {
-            UnusableModel::Unsupported { .. } => "provider_not_supported",
-            _ => MISSING,
-        };
-        return Ok(not(Status::NotReady, provider, reason, why.to_string(), why.hint()));
+        let (why_text, hint) = (why.to_string(), why.hint());
+        return Ok(match why {
+            UnusableModel::Unsupported { .. } => {
+                not(Status::NotReady, provider, "provider_not_supported", why_text, hint)
+            }
+            UnusableModel::Credentials(CredentialError::Expired { .. }) => {
+                not(Status::Invalid, provider, BROKEN, why_text, hint)
+            }
+            _ => not(Status::NotReady, provider, MISSING, why_text, hint),
+        });
     }
-    let secret = match secret {
-        Ok(secret) => secret,
-        Err(error) => {
-            let (why, hint) = (error.to_string(), error.hint());
-            return Ok(not(Status::NotReady, provider, MISSING, why, hint));
-        }
-    };
     let kind = match source {
         Some(CredentialSource::Login { .. }) => "oauth",
         Some(CredentialSource::NotNeeded) => "none",
         _ => "api_key",
     };
-    let secret = (kind != "none").then_some(secret);
-    let (status, kind) = (Status::Ready, Some(kind));
-    Ok(Report { status, provider, kind, reason: None, secret, why: None })
+    let ready = |secret: Option<SecretString>, provider: String| Report {
+        status: Status::Ready,
+        provider,
+        kind: Some(kind),
+        reason: None,
+        secret,
+        why: None,
+    };
+    let name = registry.credential_name(&provider).to_string();
+    if args.has("no-refresh")
+        && let Ok(Some(StoredCredential::Oauth { access, .. })) = credentials.store.get(&name)
+    {
+        return Ok(ready(Some(access.into()), provider));
+    }
+    Ok(match wait(registry.api_key(&provider))? {
+        Ok(secret) => ready((kind != "none").then_some(secret), provider),
+        // Keys that sign are ready, but cannot be printed.
+        Err(error @ CredentialError::NotAKey { .. }) => match args.has("credentials") {
+            true => not(Status::NotReady, provider, UNAVAILABLE, error.to_string(), error.hint()),
+            false => ready(None, provider),
+        },
+        Err(
+            error @ (CredentialError::Expired { .. }
+            | CredentialError::NotRenewed { .. }
+            | CredentialError::NotStored { .. }),
+        ) => not(Status::Invalid, provider, BROKEN, error.to_string(), error.hint()),
+        Err(error) => not(Status::NotReady, provider, MISSING, error.to_string(), error.hint()),
+    })
 }
 
 /// Returns the problem of a file that configures the provider and cannot be read.
 pub(super) fn broken(credentials: &Credentials, provider: &str) -> Option<String> {
-    let stored = credentials.store.get(provider).err().map(|error| error.diagnostic());
+    let stored = credentials
+        .store
+        .get(&credentials.registry.credential_name(provider).to_string())
+        .err()
+        .map(|error| error.diagnostic());
     let problem = credentials.problems.first().cloned().or(stored);
     problem.map(|problem| problem.to_string())
 }

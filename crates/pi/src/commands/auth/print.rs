@@ -1,15 +1,17 @@
 //! `pi auth print-api-key` and `print-bearer-token`: print a secret to stdout, for scripts.
 
+use std::time::Duration;
+
 use pi_coding_agent::models::CredentialSource;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::check::broken;
-use super::{CommandResult, Credentials, Failure, credentials, open, provider, wait};
+use super::{CommandResult, Credentials, Failure, credentials, open_account, provider, wait};
 use crate::exit::print;
 use crate::flags::parse::CommandArgs;
 
 pub(in crate::commands) fn api_key(args: &CommandArgs) -> CommandResult {
-    let credentials = open()?;
+    let credentials = open_account(args)?;
     let provider = usable(args, &credentials)?;
     match credentials.registry.credential_source(&provider) {
         Some(CredentialSource::Login { .. }) => Err(Failure::failed(format!(
@@ -19,7 +21,7 @@ pub(in crate::commands) fn api_key(args: &CommandArgs) -> CommandResult {
         Some(CredentialSource::NotNeeded) => {
             Err(Failure::failed(format!("Provider \"{provider}\" needs no API key and has none")))
         }
-        _ => secret(&credentials, &provider),
+        _ => secret(&wait(credentials.registry.api_key(&provider))??),
     }
 }
 
@@ -29,24 +31,33 @@ pub(in crate::commands) fn bearer_token(args: &CommandArgs) -> CommandResult {
             let message = "--min-expiry must use a duration such as 30m or 1h";
             Failure::usage(message.to_owned())
         })?,
-        None => 0.0,
+        None => Duration::ZERO,
     };
-    let credentials = open()?;
+    let credentials = open_account(args)?;
     let provider = usable(args, &credentials)?;
-    let source = credentials.registry.credential_source(&provider);
-    let Some(CredentialSource::Login { expires }) = source else {
-        let message =
-            format!("Provider \"{provider}\" is not configured with an OAuth bearer token");
-        return Err(Failure::failed(message));
-    };
-    if expires > credentials::now() && expires - credentials::now() < least {
-        return Err(Failure::failed(format!(
-            "the login of {provider} expires at {}, too early, and this version cannot renew it",
-            credentials::date(expires)
-        ))
-        .hint("log in again"));
+    match credentials.registry.credential_source(&provider) {
+        Some(CredentialSource::Login { .. } | CredentialSource::Cloud(_)) => {
+            let token = wait(credentials.registry.bearer_token(&provider, least))??;
+            check_expiry(&credentials, &provider, least)?;
+            secret(&token)
+        }
+        _ => Err(Failure::failed(format!(
+            "Provider \"{provider}\" is not configured with an OAuth bearer token"
+        ))),
     }
-    secret(&credentials, &provider)
+}
+
+/// Fails if a login ends too early: one that cannot be renewed, or a service with shorter tokens.
+fn check_expiry(credentials: &Credentials, provider: &str, least: Duration) -> Result<(), Failure> {
+    let Some(expires) = credentials.registry.auth_status(provider).expires else { return Ok(()) };
+    if expires - credentials::now() >= least.as_secs_f64() * 1000.0 || least.is_zero() {
+        return Ok(());
+    }
+    let date = credentials::date(expires);
+    let message =
+        format!("the login of {provider} ends at {date}, earlier than --min-expiry requires");
+    Err(Failure::failed(message)
+        .hint(format!("use a shorter time, or sign in again with `pi auth login {provider}`")))
 }
 
 /// Returns the selected provider, unless its configuration is broken.
@@ -59,20 +70,19 @@ fn usable(args: &CommandArgs, credentials: &Credentials) -> Result<String, Failu
     }
 }
 
-fn secret(credentials: &Credentials, provider: &str) -> CommandResult {
-    let secret = wait(credentials.registry.api_key(provider))??;
+fn secret(secret: &SecretString) -> CommandResult {
     Ok(print(&format!("{}\n", secret.expose_secret())))
 }
 
-/// Parses a duration such as `30m` into milliseconds.
-fn duration(text: &str) -> Option<f64> {
+/// Parses a duration such as `30m`.
+fn duration(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let factor = match unit {
-        "ms" => 1.0,
-        "s" => 1000.0,
-        "m" => 60_000.0,
-        "h" => 3_600_000.0,
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
         _ => return None,
     };
-    Some(number.parse::<f64>().ok()? * factor)
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()
 }

@@ -5,25 +5,11 @@ use std::io::{self, BufRead, Write as _};
 /// Shows a question and reads one line that the terminal does not show. `None` if the user
 /// interrupts or ends the input.
 #[cfg(unix)]
-pub(super) fn read_line(question: &str) -> io::Result<Option<String>> {
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+pub(crate) fn read_line(question: &str) -> io::Result<Option<String>> {
+    use rustix::termios::LocalModes;
 
-    /// Restores the terminal when dropped.
-    struct Restore(Termios);
-
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            // A terminal that is gone needs no restoring.
-            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
-        }
-    }
-
-    let before = tcgetattr(io::stdin())?;
-    let mut hidden = before.clone();
     // Without signals, an interrupt is a character, so the terminal is always restored.
-    hidden.local_modes &= !(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-    let _restore = Restore(before);
-    tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
+    let _restore = unix::without(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG)?;
     let mut stderr = io::stderr();
     write!(stderr, "{question}")?;
     stderr.flush()?;
@@ -32,9 +18,46 @@ pub(super) fn read_line(question: &str) -> io::Result<Option<String>> {
     line
 }
 
+/// Stops the terminal from showing input until the result is dropped.
+#[cfg(unix)]
+pub(crate) fn without_echo() -> Option<impl Drop> {
+    unix::without(rustix::termios::LocalModes::ECHO).ok()
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io;
+
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+    /// Restores the terminal when dropped.
+    pub(super) struct Restore(Termios);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            // A terminal that is gone needs no restoring.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+        }
+    }
+
+    /// Turns modes of the terminal off.
+    pub(super) fn without(modes: LocalModes) -> io::Result<Restore> {
+        let before = tcgetattr(io::stdin())?;
+        let mut changed = before.clone();
+        changed.local_modes &= !modes;
+        let restore = Restore(before);
+        tcsetattr(io::stdin(), OptionalActions::Flush, &changed)?;
+        Ok(restore)
+    }
+}
+
 /// Terminals of other systems cannot be changed here.
 #[cfg(not(unix))]
-pub(super) fn read_line(_question: &str) -> io::Result<Option<String>> {
+pub(crate) fn without_echo() {}
+
+/// Terminals of other systems cannot be changed here.
+#[cfg(not(unix))]
+pub(crate) fn read_line(_question: &str) -> io::Result<Option<String>> {
     Err(io::Error::other("the input cannot be hidden; pipe the key in"))
 }
 
