@@ -48,7 +48,7 @@ pub enum CloudError {
         provider: String,
     },
     /// No source is configured.
-    #[error("no credentials were found for {provider}: {}", list(reasons))]
+    #[error("no source of credentials is configured; {}", first_steps(provider))]
     NotConfigured {
         /// Id of the provider.
         provider: String,
@@ -65,10 +65,20 @@ pub enum CloudError {
     },
 }
 
-fn list(reasons: &[(&'static str, String)]) -> String {
-    let reasons: Vec<String> =
-        reasons.iter().map(|(source, reason)| format!("{source}: {reason}")).collect();
-    reasons.join("; ")
+/// Returns the usual ways to configure the credentials of a provider.
+fn first_steps(provider: &str) -> &'static str {
+    match provider {
+        "amazon-bedrock" => {
+            "set AWS_BEARER_TOKEN_BEDROCK, AWS_PROFILE, or AWS_ACCESS_KEY_ID and \
+             AWS_SECRET_ACCESS_KEY"
+        }
+        "azure" => "set AZURE_OPENAI_API_KEY, or run `az login`",
+        "google-vertex" => {
+            "set GOOGLE_CLOUD_API_KEY or GOOGLE_APPLICATION_CREDENTIALS, or run `gcloud auth \
+             application-default login`"
+        }
+        _ => "set a key",
+    }
 }
 
 /// Asks the sources of a provider in order.

@@ -10,6 +10,7 @@ mod bad_input;
 mod careful;
 mod checkpoints;
 mod cli;
+mod clouds;
 mod completions;
 mod config;
 mod doctor;

@@ -108,12 +108,9 @@ impl<'a> Service<'a> {
         let ask = Ask::put(format!("{base}/latest/api/token"));
         let ask = ask.header("x-aws-ec2-metadata-token-ttl-seconds", "21600").nearby();
         let reply = ask.send(surroundings).await.map_err(Problem::NoService)?;
-        // Other clouds have a metadata server at the same address.
-        if matches!(reply.status, 404 | 405) {
-            return Err(Problem::NoService(reply.refusal()));
-        }
+        // Other clouds and proxies have a server at the same address.
         if !reply.is_success() {
-            return Err(Problem::Failed(reply.refusal()));
+            return Err(Problem::NoService(reply.refusal()));
         }
         let token = reply.body.trim();
         if token.is_empty() || !token.bytes().all(|one| one.is_ascii_graphic()) {

@@ -94,9 +94,9 @@ async fn virtual_machine(surroundings: &Surroundings) -> Result<Sought, SourceEr
         Err(error) if is_configured => return Err(error),
         Err(error) => return Ok(Sought::Absent(error.to_string())),
     };
-    // Other clouds have a metadata server at the same address, and a machine of Azure may have no
-    // identity.
-    if matches!(reply.status, 400 | 404 | 405) && !is_configured {
+    // Other clouds and proxies have a server at the same address, and a machine of Azure may have no
+    // identity. Trouble of the service itself must not lead to another identity.
+    if (400..429).contains(&reply.status) && !is_configured {
         return Ok(Sought::Absent(reply.refusal().to_string()));
     }
     Ok(found(Token::read(&reply)?))

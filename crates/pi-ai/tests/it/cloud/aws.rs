@@ -1,6 +1,6 @@
 //! The order of the AWS chain and its simple sources.
 
-use pi_ai::cloud::aws;
+use pi_ai::cloud::{CloudError, aws};
 
 use super::{LATER, Machine, SECRET, aws_parts, header, line_and_body, server};
 
@@ -75,7 +75,15 @@ async fn the_default_profile_needs_no_name() {
     let config = machine.file("elsewhere/config", "[default]\nregion = eu-west-1\n");
     machine.set("AWS_CONFIG_FILE", &config);
     machine.set("AWS_SHARED_CREDENTIALS_FILE", "~/elsewhere/credentials");
-    insta::assert_snapshot!(machine.error(BEDROCK).await, @r#"no credentials were found for amazon-bedrock: AWS gateway: AWS_BEDROCK_SKIP_AUTH is not 1; AWS keys in the environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set; AWS profile: profile "default" has no credentials; AWS web identity: AWS_WEB_IDENTITY_TOKEN_FILE is not set; AWS container: neither AWS_CONTAINER_CREDENTIALS_RELATIVE_URI nor AWS_CONTAINER_CREDENTIALS_FULL_URI is set; AWS instance metadata: AWS_EC2_METADATA_DISABLED is set"#);
+    let error = machine.find(BEDROCK).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no source of credentials is configured; set AWS_BEARER_TOKEN_BEDROCK, AWS_PROFILE, or \
+         AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    );
+    let CloudError::NotConfigured { reasons, .. } = error else { panic!("{error:?}") };
+    assert_eq!(reasons[2], ("AWS profile", "profile \"default\" has no credentials".to_owned()));
+    assert_eq!(reasons.len(), 6);
     machine.file(
         "elsewhere/credentials",
         "[default]\naws_access_key_id=AKDEF\naws_secret_access_key=s3cr3t\naws_session_token=s3cr3t-t",
