@@ -295,18 +295,6 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Formats a time as `20150830T123600Z`.
 fn basic_time(time: SystemTime) -> String {
-    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // The calendar repeats after 400 years of 146,097 days. Years begin in March here, so that the
-    // leap day is the last one. 719,468 days are between the first of March of year 0 and 1970.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
-    format!("{year:04}{month:02}{day_of_month:02}T{hour:02}{minute:02}{second:02}Z")
+    let time = jiff::Timestamp::try_from(time).unwrap_or_default();
+    time.strftime("%Y%m%dT%H%M%SZ").to_string()
 }

@@ -60,41 +60,8 @@ fn duration(text: &str) -> Option<Duration> {
 
 /// Reads a date of RFC 3339: `2026-11-16T10:00:00Z`, with a fraction or an offset.
 pub(crate) fn date(text: &str) -> Option<Duration> {
-    let (date, time) = text.split_once(['T', 't', ' '])?;
-    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    if !(1970..10_000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let (clock, offset) = split_offset(time)?;
-    let mut clock = clock.split(':');
-    let hours: u32 = clock.next()?.parse().ok()?;
-    let minutes: u32 = clock.next()?.parse().ok()?;
-    let seconds: f64 = clock.next()?.parse().ok()?;
-    let of_day = f64::from(hours * 3600 + minutes * 60) + seconds;
-    let total = days_since_1970(year, month, day) as f64 * 86_400.0 + of_day - offset;
-    Duration::try_from_secs_f64(total).ok()
-}
-
-/// Splits a time of day from its offset in seconds.
-fn split_offset(time: &str) -> Option<(&str, f64)> {
-    if let Some(clock) = time.strip_suffix(['Z', 'z']) {
-        return Some((clock, 0.0));
-    }
-    let at = time.rfind(['+', '-'])?;
-    let (clock, offset) = time.split_at(at);
-    let (hours, minutes) = offset.get(1..)?.split_once(':')?;
-    let seconds = f64::from(hours.parse::<u16>().ok()?) * 3600.0
-        + f64::from(minutes.parse::<u16>().ok()?) * 60.0;
-    Some((clock, if offset.starts_with('-') { -seconds } else { seconds }))
-}
-
-/// Returns the days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March, so that
-/// the leap day is the last day of a year.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days_before_month = (153 * month + 2) / 5;
-    year * 365 + year / 4 - year / 100 + year / 400 + days_before_month + day - 1 - 719_468
+    let moment: jiff::Timestamp = text.parse().ok()?;
+    Duration::try_from(moment.duration_since(jiff::Timestamp::UNIX_EPOCH)).ok()
 }
 
 #[cfg(test)]

@@ -67,11 +67,11 @@ impl WireFormat for AzureOpenAiResponses {
 pub(super) fn deployment(call: &Call) -> String {
     let id = &call.model.id;
     let map = call.variables.get("AZURE_OPENAI_DEPLOYMENT_NAME_MAP").unwrap_or_default();
-    let names = map.split(',').filter_map(|entry| {
+    let mut names = map.split(',').filter_map(|entry| {
         let mut parts = entry.split('=').map(str::trim);
         (parts.next()? == id).then(|| parts.next()).flatten().filter(|name| !name.is_empty())
     });
-    names.last().unwrap_or(id).to_owned()
+    names.next_back().unwrap_or(id).to_owned()
 }
 
 /// Returns the version of the API: of the variable, of the base URL, or the default.

@@ -48,23 +48,10 @@ fn reset(error: &Value) -> String {
     }
     match number("resets_at") {
         // An absolute time: this module has no clock, and the text stays true in a session file.
-        Some(at) if at > 0.0 => format!(" The limit is reset at {}.", utc(at as u64)),
+        Some(at) if at > 0.0 => match jiff::Timestamp::from_second(at as i64) {
+            Ok(at) => format!(" The limit is reset at {}.", at.strftime("%Y-%m-%d %H:%M UTC")),
+            Err(_) => String::new(),
+        },
         _ => String::new(),
     }
-}
-
-/// Formats seconds since 1970 as a date and time of day.
-fn utc(seconds: u64) -> String {
-    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Eras of 400 years that begin on March 1, so that the leap day is the last day of a year.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_index = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute) = (of_day / 3600, of_day % 3600 / 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }

@@ -161,10 +161,10 @@ impl Calls {
                 out.delta(slot.content, "\"}");
                 slot.input = Input::Json;
             }
-            if call_at(slot.content, out).is_some_and(|call| call.id.is_empty()) {
-                if let Some(call) = call_at_mut(slot.content, out) {
-                    call.id = missing_id(number);
-                }
+            if let Some(call) = call_at_mut(slot.content, out)
+                && call.id.is_empty()
+            {
+                call.id = missing_id(number);
             }
         }
     }
