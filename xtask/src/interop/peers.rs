@@ -9,11 +9,12 @@ use super::InteropError;
 use super::process::{Server, free_port, tail};
 
 /// The names of all peers, in the order in which they are tested.
-pub(super) const KINDS: &[&str] = &["aimock", "llmock", "dsh", "litellm", "llama"];
+pub(super) const KINDS: &[&str] = &["websockets", "aimock", "llmock", "dsh", "litellm", "llama"];
 
 const AIMOCK_SCRIPT: &str = include_str!("../../data/interop/aimock.json");
 const DSH_STARTER: &str = include_str!("../../data/interop/dsh.mjs");
 const DSH_BEHAVIOURS: &str = include_str!("../../data/interop/dsh.txt");
+const SOCKET_SERVER: &str = include_str!("../../data/interop/websockets.py");
 const LITELLM_CONFIG: &str = include_str!("../../data/interop/litellm.yaml");
 
 /// The directory of the peers, and a temporary one for their input and logs.
@@ -86,6 +87,7 @@ impl Peers {
             "aimock" => self.aimock(port)?,
             "llmock" => self.llmock(port),
             "dsh" => self.dsh(port)?,
+            "websockets" => self.websockets(port)?,
             _ => self.llama(port),
         };
         let server = self.run(kind, found!(recipe))?;
@@ -133,6 +135,14 @@ impl Peers {
         command.args([port.to_string(), behaviours.join(",")]);
         // It accepts only POST, and answers others with 405.
         Ok(Ok(Recipe { command, port, ready: "/", patience: Duration::from_secs(20) }))
+    }
+
+    fn websockets(&self, port: u16) -> Found<Recipe> {
+        let install = "python3 -m venv v-websockets && v-websockets/bin/pip install websockets";
+        let mut command = Command::new(found!(self.at("v-websockets/bin/python", install)));
+        // A name other than that of the package, which would hide it.
+        command.arg(self.write("socket_server.py", SOCKET_SERVER)?).arg(port.to_string());
+        Ok(Ok(Recipe { command, port, ready: "/health", patience: Duration::from_secs(20) }))
     }
 
     /// Starts LiteLLM with aimock behind it, since LiteLLM is only a proxy.

@@ -14,6 +14,7 @@ mod faults;
 mod journal;
 mod peer;
 mod scenarios;
+mod sockets;
 mod switch;
 
 use std::future::Future;
@@ -38,6 +39,9 @@ async fn main() -> Result<(), String> {
         [name, url, journal] => (name, url, Some(journal.clone())),
         _ => return Err("usage: interop PEER URL [JOURNAL-URL]".to_owned()),
     };
+    if name == "websockets" {
+        return sockets::run(url).await;
+    }
     let peer = Peer::named(name, url, journal).ok_or_else(|| format!("unknown peer: {name}"))?;
     if name == "dsh" {
         return behaviors::run(&peer).await;
