@@ -10,7 +10,7 @@ use super::env::{
     Answer, AuthServer, Received, Running, ok, refused, service_at, start, token_response,
 };
 
-fn code(changes: Value) -> Value {
+fn code(changes: &Value) -> Value {
     let mut code = json!({
         "device_code": "device-secret",
         "user_code": "ABCD-EFGH",
@@ -44,7 +44,8 @@ fn run(server: &AuthServer) -> Running {
 #[tokio::test]
 async fn the_user_enters_a_code() {
     let server =
-        server(code(json!({})), vec![refused("authorization_pending"), ok(token_response())]).await;
+        server(code(&json!({})), vec![refused("authorization_pending"), ok(token_response())])
+            .await;
     let mut login = run(&server);
     let shown = login.events.recv().await.unwrap();
     assert_eq!(
@@ -72,7 +73,7 @@ async fn the_user_enters_a_code() {
 
 #[tokio::test]
 async fn the_device_flow_is_chosen_if_there_is_no_page() {
-    let server = server(code(json!({})), vec![ok(token_response())]).await;
+    let server = server(code(&json!({})), vec![ok(token_response())]).await;
     let mut service = service_at(&server);
     service.authorize_url = None;
     start(&service, LoginOptions::default()).result().await.unwrap();
@@ -89,7 +90,7 @@ async fn a_refusal_ends_the_flow() {
             "the authorization server refused: invalid_client",
         ),
     ] {
-        let server = server(code(json!({})), vec![poll]).await;
+        let server = server(code(&json!({})), vec![poll]).await;
         logins.push((run(&server), expected));
     }
     for (login, expected) in logins {
@@ -107,7 +108,7 @@ async fn addresses_and_codes_of_the_server_are_checked() {
         (json!({"device_code": 1}), "it contains no device code"),
         (json!({"error": "invalid_client"}), "refused: invalid_client"),
     ] {
-        let server = server(code(changes.clone()), Vec::new()).await;
+        let server = server(code(&changes), Vec::new()).await;
         let error = run(&server).error().await;
         assert!(error.contains(expected), "{changes}: {error}");
         assert!(!error.contains("device-secret"));
@@ -119,7 +120,7 @@ async fn addresses_and_codes_of_the_server_are_checked() {
         "expires_in": 1e12,
         "interval": "1",
     });
-    let server = server(code(changes), vec![ok(token_response())]).await;
+    let server = server(code(&changes), vec![ok(token_response())]).await;
     let mut login = run(&server);
     let Some(LoginEvent::DeviceCode { user_code, complete_url, expires_in, .. }) =
         login.events.recv().await
@@ -134,7 +135,7 @@ async fn addresses_and_codes_of_the_server_are_checked() {
 
 #[tokio::test]
 async fn a_device_login_is_cancelled_while_it_waits() {
-    let server = server(code(json!({"interval": 600})), Vec::new()).await;
+    let server = server(code(&json!({"interval": 600})), Vec::new()).await;
     let mut login = run(&server);
     login.events.recv().await.unwrap();
     login.cancel.cancel();

@@ -14,17 +14,16 @@ use super::env::{Answer, AuthServer, Received, assert_expires_in, browse, ok, st
 /// Moves the endpoints of a built-in service to a server.
 fn moved(name: &str, server: &AuthServer) -> Service {
     let mut service = builtin::service(name).unwrap();
-    for url in [
+    let urls = [
         &mut service.issuer,
         &mut service.authorize_url,
         &mut service.token_url,
         &mut service.device_url,
         &mut service.exchange_url,
-    ] {
-        if let Some(url) = url {
-            let path = Url::parse(url).unwrap().path().trim_end_matches('/').to_owned();
-            *url = server.url(&path);
-        }
+    ];
+    for url in urls.into_iter().flatten() {
+        let path = Url::parse(url).unwrap().path().trim_end_matches('/').to_owned();
+        *url = server.url(&path);
     }
     service.jwks_url = None;
     if let Some(redirect) = &mut service.redirect {
