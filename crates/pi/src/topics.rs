@@ -38,6 +38,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     ),
     topic!("models", ["keys"], "Models, keys and models.json"),
     topic!("providers", ["provider", "bedrock", "vertex", "azure"], "Every built-in provider"),
+    topic!("logins", ["login", "oauth"], "Signing in with an account"),
     topic!("local-models", ["local", "ollama", "llama.cpp"], "Models on this machine"),
     topic!("settings", [], "Every key of settings.json"),
     topic!("history", ["checkpoints"], "Sessions, compaction and undo"),
