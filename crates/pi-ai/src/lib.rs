@@ -58,9 +58,9 @@
 //! [`wire`] for the formats, `client.rs` for the way of a request, `http.rs` for the connection,
 //! [`oauth`] for logins, `cloud.rs` for the credentials of clouds.
 //!
-//! This crate must not know terminals, agents or sessions, and stores nothing. It reads files only as
-//! a source of cloud credentials, below the directories that the caller names. It keeps no state
-//! between requests but connections and the credentials of clouds.
+//! This crate must not know terminals, agents or sessions. It reads files only as a source of cloud
+//! credentials, and writes only a renewed login of the AWS tools back. It keeps no state between
+//! requests but connections and the credentials of clouds.
 
 pub mod aws;
 pub mod catalog;

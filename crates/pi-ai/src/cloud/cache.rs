@@ -1,7 +1,7 @@
 //! Found credentials, kept until shortly before their end.
 //!
 //! Requests that need a credential at the same time share one search, and its failure. Failures are
-//! not kept: the next request searches again.
+//! not kept: the next request searches again. A search that has begun comes to its end.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -40,6 +40,17 @@ struct Search {
     ends: SystemTime,
 }
 
+impl Search {
+    async fn run(provider: &str, surroundings: &Surroundings) -> Self {
+        let result = chain::find(provider, surroundings).await;
+        let ends = match &result {
+            Ok(found) => end_of_use(&found.credential),
+            Err(_) => SystemTime::UNIX_EPOCH,
+        };
+        Self { result, ends }
+    }
+}
+
 impl CloudCache {
     /// Creates an empty cache.
     pub fn new() -> Self {
@@ -49,24 +60,25 @@ impl CloudCache {
     /// Returns the credential of a provider: a known one, else that of the chain.
     ///
     /// `rejected` is the authorization of a credential that the provider has just refused: it is not
-    /// returned again unless the chain still has no other.
+    /// returned again unless the chain still has no other. Needs a runtime of tokio.
     pub async fn find(
         &self,
         provider: &str,
         surroundings: &Surroundings,
         rejected: Option<&Authorization>,
     ) -> Result<Found, CloudError> {
-        let key = Key::new(provider, surroundings);
-        let search = self.search(key, rejected);
-        let search = search.get_or_init(|| async {
-            let result = chain::find(provider, surroundings).await;
-            let ends = match &result {
-                Ok(found) => end_of_use(&found.credential),
-                Err(_) => SystemTime::UNIX_EPOCH,
-            };
-            Search { result, ends }
+        let search = self.search(Key::new(provider, surroundings), rejected);
+        if let Some(finished) = search.get() {
+            return finished.result.clone();
+        }
+        let (provider, surroundings) = (provider.to_owned(), surroundings.clone());
+        // A task of its own: a source may have renewed a login when the request is cancelled, and
+        // must be able to store it.
+        let task = tokio::spawn(async move {
+            let finished = search.get_or_init(|| Search::run(&provider, &surroundings)).await;
+            finished.result.clone()
         });
-        search.await.result.clone()
+        task.await.unwrap_or(Err(CloudError::Interrupted))
     }
 
     /// Returns the running or usable search for a key, or a new one.

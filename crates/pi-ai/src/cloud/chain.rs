@@ -63,6 +63,9 @@ pub enum CloudError {
         /// The reason, with what to do.
         error: SourceError,
     },
+    /// The program ends.
+    #[error("the search for credentials was interrupted")]
+    Interrupted,
 }
 
 /// Returns the usual ways to configure the credentials of a provider.

@@ -188,6 +188,11 @@ impl Profiles {
         };
         match base {
             Some(base) => Ok(Some(Plan::new(base, roles))),
+            None if profile.contains_key("login_session") => Err(SourceError::new(format!(
+                "profile {name:?} is a login with `aws login`, which is not supported; use a profile \
+                 with `credential_process = aws configure export-credentials --profile {name} \
+                 --format process`"
+            ))),
             None if is_first => Ok(None),
             None => Err(SourceError::new(format!(
                 "profile {name:?}, which is the source of a role, has no credentials"

@@ -74,6 +74,31 @@ async fn a_rejected_or_ending_credential_is_replaced() {
     assert_eq!((token(&late), endpoint.requests().len()), ("s3cr3t-3", 3));
 }
 
+/// A cancelled request must not lose a login that the server has already renewed.
+#[tokio::test]
+async fn a_search_that_has_begun_comes_to_its_end() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut machine = Machine::with(&[
+        ("ANTHROPIC_FEDERATION_RULE_ID", "fdrl_1"),
+        ("ANTHROPIC_IDENTITY_TOKEN_FILE", "~/token"),
+        ("ANTHROPIC_ORGANIZATION_ID", "org1"),
+    ]);
+    machine.file("token", "s3cr3t.JWT");
+    machine.base_url = Some(format!("http://{}", listener.local_addr().unwrap()));
+    let (cache, surroundings) = (CloudCache::new(), machine.surroundings());
+    let mut search = Box::pin(cache.find(ANTHROPIC, &surroundings, None));
+    let mut socket = tokio::select! {
+        accepted = listener.accept() => accepted.unwrap().0,
+        _ = &mut search => panic!("there was no answer"),
+    };
+    drop(search);
+    let body = answer("s3cr3t-1", 3600);
+    let response = crate::server::response("200 OK", &[], body);
+    tokio::io::AsyncWriteExt::write_all(&mut socket, &response).await.unwrap();
+    let found = cache.find(ANTHROPIC, &surroundings, None).await.unwrap();
+    assert_eq!(token(&found), "s3cr3t-1", "no second connection is accepted");
+}
+
 #[tokio::test]
 async fn other_variables_are_another_search() {
     let machine = Machine::with(&[("AWS_PROFILE", "a")]);

@@ -110,6 +110,12 @@ async fn invalid_profiles() {
              temporary keys or `aws sso login`",
         ),
         (
+            "[default]\nlogin_session=arn:x",
+            "profile \"default\" is a login with `aws login`, which is not supported; use a profile \
+             with `credential_process = aws configure export-credentials --profile default --format \
+             process`",
+        ),
+        (
             "[default]\nsso_session=x\nsso_account_id=1\nsso_role_name=r",
             "profile \"default\": there is no section [sso-session x]",
         ),
