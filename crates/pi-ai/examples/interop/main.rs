@@ -50,6 +50,7 @@ async fn main() -> Result<(), String> {
         run_all(&peer, format).await;
     }
     run(&peer, None, "switch", switch::switch(&peer)).await;
+    run(&peer, None, "switch, all pairs", switch::pairs(&peer)).await;
     Ok(())
 }
 
@@ -63,6 +64,8 @@ async fn run_all(peer: &Peer, format: &Format) {
     run(peer, some, "abort", scenarios::abort(peer, format)).await;
     if peer.name == "aimock" {
         run(peer, some, "interleaved", scenarios::interleaved(peer, format)).await;
+        run(peer, some, "errors", scenarios::errors(peer, format)).await;
+        run(peer, some, "overflow", scenarios::overflow(peer, format)).await;
     }
     if peer.name == "litellm" {
         run(peer, some, "wrong key", scenarios::wrong_key(peer, format)).await;
@@ -97,6 +100,11 @@ async fn run(
     let ended = match (ended, &peer.journal) {
         // As expected, no request reached aimock.
         (ended, Some(_)) if conversation == "wrong key" => ended,
+        // The failures are wanted.
+        (ended, Some(journal)) if matches!(conversation, "errors" | "overflow") => {
+            let _ = journal::clear(journal).await;
+            ended
+        }
         (Ok(()), Some(journal)) => journal::check(journal, peer.numbers_calls(api)).await,
         (Err(why), Some(journal)) => {
             // The rest of the journal must not count for the next conversation.

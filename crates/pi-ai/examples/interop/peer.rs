@@ -32,6 +32,8 @@ pub(crate) struct Format {
     pub(crate) api: &'static str,
     path: &'static str,
     model: &'static str,
+    /// The key, if the format requires one of its own form.
+    key: Option<&'static str>,
     /// Difference from another entry of the same format.
     note: &'static str,
 }
@@ -40,20 +42,42 @@ const ANTHROPIC: &str = "anthropic-messages";
 const COMPLETIONS: &str = "openai-completions";
 const RESPONSES: &str = "openai-responses";
 const GOOGLE: &str = "google-generative-ai";
+const VERTEX: &str = "google-vertex";
+const BEDROCK: &str = "bedrock-converse-stream";
+const AZURE: &str = "azure-openai-responses";
+const CODEX: &str = "openai-codex-responses";
+const MISTRAL: &str = "mistral-conversations";
 
-/// The usual paths of the formats, each with a thinking model.
-const USUAL: [Format; 4] = [
+/// The paths of the formats at aimock, each with a thinking model.
+const AT_AIMOCK: [Format; 9] = [
     Format::at(ANTHROPIC, "", "claude-sonnet-4-5"),
     Format::at(COMPLETIONS, "/v1", "gpt-5-mini"),
     Format::at(RESPONSES, "/v1", "gpt-5"),
     Format::at(GOOGLE, "/v1beta", "gemini-3-pro-preview"),
+    Format::at(VERTEX, "/v1/projects/p/locations/l", "gemini-3-pro-preview"),
+    Format::at(BEDROCK, "", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    Format::at(AZURE, "/openai/v1", "gpt-5"),
+    Format { key: Some(TOKEN), ..Format::at(CODEX, "/backend-api", "gpt-5") },
+    Format::at(MISTRAL, "", "magistral-medium-latest"),
 ];
+
+/// A token with the claim of an account, as the Codex format requires: `{"alg":"none"}` and
+/// `{"https://api.openai.com/auth":{"chatgpt_account_id":"interop"}}`.
+const TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiaW50ZXJvcCJ9fQ.c2ln";
 
 impl Peer {
     /// Returns the peer of this name at `url`. `journal` is the origin of an aimock behind it.
     pub(crate) fn named(name: &str, url: &str, journal: Option<String>) -> Option<Self> {
         let mut peer = match name {
-            "aimock" => Self { journal: Some(url.to_owned()), ..Self::new("aimock") },
+            "aimock" => Self {
+                journal: Some(url.to_owned()),
+                unsupported: &[Unsupported {
+                    api: MISTRAL,
+                    conversation: "usage",
+                    reason: "aimock counts only with an option that Mistral does not have",
+                }],
+                ..Self::new("aimock")
+            },
             "llmock" => Self {
                 scripted: false,
                 formats: vec![
@@ -61,6 +85,7 @@ impl Peer {
                     Format::at(COMPLETIONS, "/v1", "gpt-5-mini"),
                     Format::at(RESPONSES, "/v1", "gpt-5"),
                     Format::at(GOOGLE, "/gemini/v1beta", "gemini-3-pro-preview"),
+                    Format::at(MISTRAL, "/mistral", "mistral-large-latest"),
                 ],
                 unsupported: &[Unsupported {
                     api: "",
@@ -127,7 +152,7 @@ impl Peer {
             name,
             url: String::new(),
             key: "interop-key",
-            formats: USUAL.into(),
+            formats: AT_AIMOCK.into(),
             scripted: true,
             journal: None,
             unsupported: &[],
@@ -148,17 +173,18 @@ impl Peer {
         (self.name, api) != ("litellm", GOOGLE)
     }
 
-    /// Creates a client with a provider for each format, as if they were four vendors.
+    /// Creates a client with a provider for each format, as if each were of another vendor.
     pub(crate) fn client(&self) -> Client {
         self.formats.iter().fold(Client::new(|_| None), |client, format| {
-            client.with_provider(ProviderConfig::new(format.provider()).with_api_key(self.key))
+            let key = format.key.unwrap_or(self.key);
+            client.with_provider(ProviderConfig::new(format.provider()).with_api_key(key))
         })
     }
 
     /// Returns the record of the model for `format`.
     pub(crate) fn model(&self, format: &Format) -> Result<Arc<Model>, String> {
         // GPT-5 cannot stop thinking, and LiteLLM checks that.
-        let gpt = matches!(format.api, COMPLETIONS | RESPONSES);
+        let gpt = matches!(format.api, COMPLETIONS | RESPONSES | AZURE | CODEX);
         let levels = if gpt { json!({"off": null}) } else { json!({}) };
         let record = json!({
             "id": format.model, "api": format.api, "provider": format.provider(),
@@ -172,7 +198,7 @@ impl Peer {
 
 impl Format {
     const fn at(api: &'static str, path: &'static str, model: &'static str) -> Self {
-        Self { api, path, model, note: "" }
+        Self { api, path, model, key: None, note: "" }
     }
 
     /// Returns the name in reports.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pi_ai::{
     AssistantBlock, AssistantEvent, AssistantMessage, Message, StopReason, ToolChoice, UserBlock,
-    is_retryable,
+    is_context_overflow, is_retryable,
 };
 use serde_json::{Value, json};
 
@@ -143,10 +143,11 @@ pub(crate) async fn interleaved(peer: &Peer, format: &Format) -> Outcome {
     let kinds: Vec<&str> = message
         .content
         .iter()
-        .map(|block| match block {
-            AssistantBlock::Text(_) => "text",
-            AssistantBlock::ToolCall(_) => "call",
-            _ => "other",
+        .filter_map(|block| match block {
+            AssistantBlock::Text(_) => Some("text"),
+            AssistantBlock::ToolCall(_) => Some("call"),
+            // Encrypted reasoning comes first, if the format asks for it.
+            _ => None,
         })
         .collect();
     // A chat completion has one text and one list of calls.
@@ -174,6 +175,42 @@ pub(crate) async fn wrong_key(peer: &Peer, format: &Format) -> Outcome {
         return Ok(());
     }
     Err(format!("{:?}: {error:?}", message.stop_reason))
+}
+
+/// Errors of the provider have its words, and only those that may pass are retryable.
+pub(crate) async fn errors(peer: &Peer, format: &Format) -> Outcome {
+    let cases = [
+        ("Refuse the key.", "The key is not valid.", false),
+        ("Limit the rate.", "Slow down.", true),
+        ("Be too busy.", "Overloaded.", true),
+    ];
+    for (request, words, retryable) in cases {
+        let mut talk = Conversation::new(peer, format)?;
+        talk.options.retry.max_retries = 0;
+        talk.user(request);
+        let message = talk.attempt().await?;
+        let error = message.error_message.as_deref().unwrap_or_default();
+        if message.stop_reason != StopReason::Error
+            || !error.contains(words)
+            || is_retryable(&message) != retryable
+        {
+            let class = if is_retryable(&message) { "retryable" } else { "final" };
+            return Err(format!("{request} {:?}, {class}: {error:?}", message.stop_reason));
+        }
+    }
+    Ok(())
+}
+
+/// A request beyond the context window is recognized.
+pub(crate) async fn overflow(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?;
+    talk.options.retry.max_retries = 0;
+    talk.user("Exceed the window.");
+    let message = talk.attempt().await?;
+    if is_context_overflow(&message, None) {
+        return Ok(());
+    }
+    Err(format!("{:?}: {:?}", message.stop_reason, message.error_message))
 }
 
 /// An image of the user, and an image in a tool result.
