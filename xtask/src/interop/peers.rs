@@ -9,9 +9,12 @@ use super::InteropError;
 use super::process::{Server, free_port, tail};
 
 /// The names of all peers, in the order in which they are tested.
-pub(super) const KINDS: &[&str] = &["websockets", "aimock", "llmock", "dsh", "litellm", "llama"];
+pub(super) const KINDS: &[&str] =
+    &["websockets", "aimock", "llmock", "dsh", "litellm", "llama", "bedrock", "smithy"];
 
 const AIMOCK_SCRIPT: &str = include_str!("../../data/interop/aimock.json");
+const BEDROCK: &str = include_str!("../../data/interop/bedrock.py");
+const SMITHY: &str = include_str!("../../data/interop/smithy.mjs");
 const DSH_STARTER: &str = include_str!("../../data/interop/dsh.mjs");
 const DSH_BEHAVIOURS: &str = include_str!("../../data/interop/dsh.txt");
 const SOCKET_SERVER: &str = include_str!("../../data/interop/websockets.py");
@@ -88,6 +91,8 @@ impl Peers {
             "llmock" => self.llmock(port),
             "dsh" => self.dsh(port)?,
             "websockets" => self.websockets(port)?,
+            "bedrock" => self.bedrock(port)?,
+            "smithy" => self.smithy(port)?,
             _ => self.llama(port),
         };
         let server = self.run(kind, found!(recipe))?;
@@ -143,6 +148,27 @@ impl Peers {
         // A name other than that of the package, which would hide it.
         command.arg(self.write("socket_server.py", SOCKET_SERVER)?).arg(port.to_string());
         Ok(Ok(Recipe { command, port, ready: "/health", patience: Duration::from_secs(20) }))
+    }
+
+    /// A server that checks signatures with botocore and replays recordings.
+    fn bedrock(&self, port: u16) -> Found<Recipe> {
+        let install = "python3 -m venv v-boto && v-boto/bin/pip install boto3";
+        let mut command = Command::new(found!(self.at("v-boto/bin/python", install)));
+        let traces = "../crates/pi-ai/tests/fixtures/traces/bedrock-converse-stream";
+        let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join(traces);
+        command.arg(self.write("bedrock.py", BEDROCK)?).arg(port.to_string()).arg(traces);
+        Ok(Ok(Recipe { command, port, ready: "/", patience: Duration::from_secs(30) }))
+    }
+
+    /// A scripted server made of the packages of Amazon's own SDK.
+    fn smithy(&self, port: u16) -> Found<Recipe> {
+        let install = "npm install --prefix oidc @smithy/eventstream-codec @smithy/signature-v4";
+        let package = "oidc/node_modules/@smithy/signature-v4";
+        found!(self.at(package, install));
+        let mut command = self.node();
+        command.arg(self.write("smithy.mjs", SMITHY)?).arg(port.to_string());
+        command.arg(self.directory.join("oidc"));
+        Ok(Ok(Recipe { command, port, ready: "/", patience: Duration::from_secs(20) }))
     }
 
     /// Starts LiteLLM with aimock behind it, since LiteLLM is only a proxy.

@@ -63,6 +63,11 @@ impl Conversation {
         Ok(())
     }
 
+    /// Continues with a model of another id.
+    pub(crate) fn rename_model(&mut self, id: &str) {
+        id.clone_into(&mut Arc::make_mut(&mut self.model).id);
+    }
+
     /// Adds a user message.
     pub(crate) fn user(&mut self, text: &str) {
         self.context.messages.push(Message::user(text));

@@ -13,6 +13,7 @@ mod conversation;
 mod faults;
 mod journal;
 mod peer;
+mod replays;
 mod scenarios;
 mod sockets;
 mod switch;
@@ -43,14 +44,18 @@ async fn main() -> Result<(), String> {
         return sockets::run(url).await;
     }
     let peer = Peer::named(name, url, journal).ok_or_else(|| format!("unknown peer: {name}"))?;
-    if name == "dsh" {
-        return behaviors::run(&peer).await;
+    match name.as_str() {
+        "dsh" => return behaviors::run(&peer).await,
+        "bedrock" => return replays::run(&peer).await,
+        _ => {}
     }
     for format in &peer.formats {
         run_all(&peer, format).await;
     }
-    run(&peer, None, "switch", switch::switch(&peer)).await;
-    run(&peer, None, "switch, all pairs", switch::pairs(&peer)).await;
+    if peer.formats.len() > 1 {
+        run(&peer, None, "switch", switch::switch(&peer)).await;
+        run(&peer, None, "switch, all pairs", switch::pairs(&peer)).await;
+    }
     Ok(())
 }
 
@@ -66,6 +71,9 @@ async fn run_all(peer: &Peer, format: &Format) {
         run(peer, some, "interleaved", scenarios::interleaved(peer, format)).await;
         run(peer, some, "errors", scenarios::errors(peer, format)).await;
         run(peer, some, "overflow", scenarios::overflow(peer, format)).await;
+    }
+    if peer.name == "smithy" {
+        run(peer, some, "wrong secret", scenarios::wrong_secret(peer, format)).await;
     }
     if peer.name == "litellm" {
         run(peer, some, "wrong key", scenarios::wrong_key(peer, format)).await;

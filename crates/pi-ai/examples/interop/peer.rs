@@ -11,6 +11,8 @@ pub(crate) struct Peer {
     /// The origin, without a slash at the end.
     pub(crate) url: String,
     key: &'static str,
+    /// True if requests are signed with the keys of AWS instead of having a key.
+    signed: bool,
     pub(crate) formats: Vec<Format>,
     /// True if answers come from a script, so that their text is known.
     pub(crate) scripted: bool,
@@ -87,12 +89,29 @@ impl Peer {
                     Format::at(GOOGLE, "/gemini/v1beta", "gemini-3-pro-preview"),
                     Format::at(MISTRAL, "/mistral", "mistral-large-latest"),
                 ],
-                unsupported: &[Unsupported {
-                    api: "",
-                    conversation: "thinking",
-                    reason: "llmock has no thinking",
-                }],
+                unsupported: &[
+                    Unsupported {
+                        api: "",
+                        conversation: "thinking",
+                        reason: "llmock has no thinking",
+                    },
+                    Unsupported {
+                        api: MISTRAL,
+                        conversation: "usage",
+                        reason: "llmock counts only with an option that Mistral does not have",
+                    },
+                ],
                 ..Self::new("llmock")
+            },
+            // Both check signatures: with botocore, and with the packages of Amazon's own SDK.
+            "bedrock" | "smithy" => Self {
+                signed: true,
+                formats: vec![Format::at(
+                    BEDROCK,
+                    "",
+                    "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                )],
+                ..Self::new(if name == "bedrock" { "bedrock" } else { "smithy" })
             },
             "dsh" => Self {
                 key: "mock-key",
@@ -152,6 +171,7 @@ impl Peer {
             name,
             url: String::new(),
             key: "interop-key",
+            signed: false,
             formats: AT_AIMOCK.into(),
             scripted: true,
             journal: None,
@@ -175,10 +195,22 @@ impl Peer {
 
     /// Creates a client with a provider for each format, as if each were of another vendor.
     pub(crate) fn client(&self) -> Client {
+        if self.signed {
+            return Client::new(|name| match name {
+                "AWS_ACCESS_KEY_ID" => Some("AKIDEXAMPLE".to_owned()),
+                "AWS_SECRET_ACCESS_KEY" => Some("secret".to_owned()),
+                _ => None,
+            });
+        }
         self.formats.iter().fold(Client::new(|_| None), |client, format| {
             let key = format.key.unwrap_or(self.key);
-            client.with_provider(ProviderConfig::new(format.provider()).with_api_key(key))
+            client.with_provider(ProviderConfig::new(self.provider(format)).with_api_key(key))
         })
+    }
+
+    fn provider(&self, format: &Format) -> String {
+        // Only the built-in provider has keys of AWS.
+        if self.signed { "amazon-bedrock".to_owned() } else { format!("interop-{}", format.api) }
     }
 
     /// Returns the record of the model for `format`.
@@ -187,7 +219,7 @@ impl Peer {
         let gpt = matches!(format.api, COMPLETIONS | RESPONSES | AZURE | CODEX);
         let levels = if gpt { json!({"off": null}) } else { json!({}) };
         let record = json!({
-            "id": format.model, "api": format.api, "provider": format.provider(),
+            "id": format.model, "api": format.api, "provider": self.provider(format),
             "baseUrl": format!("{}{}", self.url, format.path), "reasoning": true,
             "input": ["text", "image"], "contextWindow": 100_000, "maxTokens": 8000,
             "thinkingLevelMap": levels,
@@ -204,9 +236,5 @@ impl Format {
     /// Returns the name in reports.
     pub(crate) fn label(&self) -> String {
         format!("{}{}", self.api, self.note)
-    }
-
-    fn provider(&self) -> String {
-        format!("interop-{}", self.api)
     }
 }

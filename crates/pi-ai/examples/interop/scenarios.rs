@@ -177,6 +177,17 @@ pub(crate) async fn wrong_key(peer: &Peer, format: &Format) -> Outcome {
     Err(format!("{:?}: {error:?}", message.stop_reason))
 }
 
+/// A wrong secret is a clear error that is not retryable.
+pub(crate) async fn wrong_secret(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?;
+    talk.options.env.insert("AWS_SECRET_ACCESS_KEY".to_owned(), "wrong".to_owned());
+    talk.user(HELLO);
+    let message = talk.attempt().await?;
+    let error = message.error_message.as_deref().unwrap_or_default();
+    let clear = error.starts_with("InvalidSignatureException: ");
+    if clear && !is_retryable(&message) { Ok(()) } else { Err(error.to_owned()) }
+}
+
 /// Errors of the provider have its words, and only those that may pass are retryable.
 pub(crate) async fn errors(peer: &Peer, format: &Format) -> Outcome {
     let cases = [

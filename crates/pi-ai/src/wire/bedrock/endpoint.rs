@@ -55,8 +55,9 @@ impl Endpoint {
                 "\"{region}\" in {source} is not an AWS region. Use a name such as {DEFAULT_REGION}."
             )));
         }
-        let base_url = match amazon {
-            Some(host) if host.region != region => host.in_region(&region),
+        let base_url = match (amazon, call.variables.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME")) {
+            (Some(_), Some(endpoint)) => endpoint.trim_end_matches('/').to_owned(),
+            (Some(host), None) if host.region != region => host.in_region(&region),
             _ if base_url.is_empty() => AmazonHost::default().in_region(&region),
             _ => base_url.to_owned(),
         };
