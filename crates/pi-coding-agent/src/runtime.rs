@@ -270,6 +270,9 @@ impl AgentRuntime {
         session.stop_cache_warming();
         let reason = ShutdownReason::Quit;
         session.emit(SessionEvent::SessionShutdown { reason, target_session_file: None }).await;
+        if let Some(models) = session.models() {
+            models.finish_renewal().await;
+        }
     }
 
     async fn may_switch(&self, reason: SwitchReason, target: Option<PathBuf>) -> bool {

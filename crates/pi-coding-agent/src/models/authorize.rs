@@ -40,6 +40,11 @@ impl Shared {
 
     /// Returns the source of a provider's credential.
     pub(super) fn source(self: &Arc<Self>, provider: &str) -> Source {
+        self.source_with(provider, &EnvOverrides::new())
+    }
+
+    /// Returns the source of a provider's credential for a request with these variables.
+    fn source_with(self: &Arc<Self>, provider: &str, request: &EnvOverrides) -> Source {
         let (given, configured, keyless, name) = self.read(|state| {
             let record = state.models.record(provider);
             let configured = record.and_then(|record| record.api_key.clone());
@@ -80,7 +85,7 @@ impl Shared {
                 }
             }
         }
-        self.ambient(provider, env, keyless)
+        self.ambient(provider, env, request, keyless)
     }
 
     /// Returns the source in the environment.
@@ -88,13 +93,16 @@ impl Shared {
         self: &Arc<Self>,
         provider: &str,
         env: BTreeMap<String, String>,
+        request: &EnvOverrides,
         keyless: bool,
     ) -> Source {
-        if let Some((name, key)) = variable(provider, &|name| self.resolver.variable(name, &env)) {
+        let look_up =
+            |name: &str| request.get(name).cloned().or_else(|| self.resolver.variable(name, &env));
+        if let Some((name, key)) = variable(provider, &look_up) {
             return Source::Variable { name, key, env };
         }
         if !cloud::sources(provider).is_empty() {
-            let surroundings = self.surroundings(provider, &env, &EnvOverrides::new());
+            let surroundings = self.surroundings(provider, &env, request);
             let mut tried = None;
             for explained in cloud::explain(provider, &surroundings) {
                 match explained.outcome {
@@ -141,7 +149,7 @@ impl Shared {
         wanted: Wanted<'_>,
     ) -> Result<Authorization, CredentialError> {
         let provider = wanted.provider;
-        let source = self.source(provider);
+        let source = self.source_with(provider, wanted.env);
         let mut authorization = match source {
             Source::Given(key) => Authorization::new(key),
             Source::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {

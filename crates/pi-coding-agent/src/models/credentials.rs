@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use pi_ai::providers;
+use pi_ai::{cloud, providers};
 use secrecy::SecretString;
 
 use super::accounts::CredentialName;
@@ -96,6 +96,9 @@ pub(super) fn has_keys(provider: &str) -> bool {
 pub(super) fn missing(provider: &str, has_login: bool) -> CredentialError {
     let name = provider.to_owned();
     let login = login_command(&CredentialName::new(provider));
+    if let Some(why) = no_cloud_credentials(provider) {
+        return CredentialError::Cloud { provider: name, why };
+    }
     match providers::provider(provider).map(|info| info.key_env.last()) {
         Some(Some(variable)) if has_login => CredentialError::Missing {
             provider: name,
@@ -120,6 +123,18 @@ pub(super) fn missing(provider: &str, has_login: bool) -> CredentialError {
             advice: "Add an \"apiKey\" for the provider to models.json.".to_owned(),
         },
     }
+}
+
+/// Returns the reason why a cloud provider has no credentials, which are more than a key.
+fn no_cloud_credentials(provider: &str) -> Option<String> {
+    // The API key of Anthropic is the usual way.
+    let sources = cloud::sources(provider);
+    if sources.is_empty() || provider == "anthropic" {
+        return None;
+    }
+    let variable = providers::provider(provider)?.key_env.last()?;
+    let names: Vec<&str> = sources.iter().map(|source| source.name()).collect();
+    Some(format!("{variable} is not set, and none of these is configured: {}.", names.join(", ")))
 }
 
 /// Returns the error of a chosen account without a stored credential.

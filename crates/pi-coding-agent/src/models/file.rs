@@ -46,7 +46,7 @@ pub(crate) struct ProviderRecord {
     /// Wire format of the provider's models, for example `openai-completions`.
     #[serde(deserialize_with = "text")]
     pub(crate) api: Option<String>,
-    /// Login method. Without effect in this version.
+    /// Login method: `radius` signs in to the gateway at `baseUrl`.
     pub(crate) oauth: Option<Login>,
     /// Headers of every request. Values are resolved like keys.
     pub(crate) headers: BTreeMap<String, String>,

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::accounts::CredentialName;
 use super::credential_error::{CredentialError, sign_in_again};
 use super::logins::LoginService;
-use super::registry::Shared;
+use super::registry::{ModelRegistry, Shared};
 use super::tokens::{Login, now};
 use crate::config::{AuthEdit, ConfigError};
 
@@ -45,6 +45,14 @@ impl Need {
             Self::Margin => remaining < login.margin(),
             Self::Remaining(least) => remaining < least.max(login.margin()),
         }
+    }
+}
+
+impl ModelRegistry {
+    /// Waits for a renewal that has begun, so that the process does not end between the answer of
+    /// the server and the write.
+    pub async fn finish_renewal(&self) {
+        let _ = tokio::time::timeout(TIMEOUT, self.shared.renewal.lock()).await;
     }
 }
 

@@ -11,6 +11,7 @@ mod extensions;
 mod forced_prompt;
 mod guard;
 mod local_servers;
+mod logins;
 mod model_listing;
 mod model_registry;
 mod models_file;
