@@ -120,15 +120,25 @@ pub(super) enum LoginService {
 }
 
 impl LoginService {
-    /// Returns the reason why a login cannot be renewed: a server that knows only the clients of its
-    /// vendor, and no configured client.
-    pub(super) fn check_renewal(&self, login: &Login) -> Result<(), String> {
+    /// Returns the error of a login that cannot be renewed: the server knows only the clients of its
+    /// vendor, and no client is configured.
+    pub(super) fn check_renewal(
+        &self,
+        name: &CredentialName,
+        login: &Login,
+    ) -> Result<(), CredentialError> {
         let Self::Oauth(service) = self else { return Ok(()) };
         let needs_client = !matches!(service.dialect, Some(Dialect::Copilot | Dialect::Meta));
         if !needs_client || login.extra.contains_key("clientId") {
             return Ok(());
         }
-        service.availability().map_err(|error| error.to_string())
+        match service.availability() {
+            Err(OauthError::Unavailable { reason, instead }) => {
+                let why = reason.trim_end_matches('.').to_owned();
+                Err(CredentialError::Expired { name: name.clone(), why, advice: instead })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -75,7 +75,7 @@ impl Shared {
             };
         }
         let service = self.service_of(name, &login).await?;
-        service.check_renewal(&login).map_err(|why| ended(name, &why))?;
+        service.check_renewal(name, &login)?;
         // Requests of this process wait here, and not for the file.
         let turn = Arc::clone(&self.renewal).lock_owned().await;
         let key = name.to_string();

@@ -5,6 +5,7 @@
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/archives.rs"]
 mod archives;
+mod accounts;
 mod auth;
 mod bad_input;
 mod careful;

@@ -5,6 +5,7 @@
 //! and all exports.
 
 mod server;
+mod tokens;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::test_env::TestEnv;
 use server::{Behavior, Server};
+use tokens::{FAILURES, TokenServer};
 
 /// Source of the key.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +28,8 @@ enum From {
     Models,
     Flag,
     Command,
+    Login,
+    Account,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,7 +39,15 @@ enum Mode {
     Rpc,
 }
 
-const FROM: [From; 5] = [From::Variable, From::Auth, From::Models, From::Flag, From::Command];
+const FROM: [From; 7] = [
+    From::Variable,
+    From::Auth,
+    From::Models,
+    From::Flag,
+    From::Command,
+    From::Login,
+    From::Account,
+];
 const MODES: [Mode; 3] = [Mode::Print, Mode::Json, Mode::Rpc];
 
 /// A test environment with a secret key.
@@ -83,6 +95,20 @@ impl KeyEnv {
                 provider["apiKey"] = json!("another");
             }
             From::Flag => provider["apiKey"] = json!("another"),
+            From::Login => {
+                let settings = fs::read_to_string(env.agent().join("settings.json")).unwrap();
+                let mut settings: Value = serde_json::from_str(&settings).unwrap();
+                let service = json!({"authorizeUrl": url, "tokenUrl": url, "clientId": "c"});
+                settings["oauth"] = json!({ "mock": service });
+                env.write("settings.json", &settings);
+                let login = json!({"type": "oauth", "access": key, "refresh": "", "expires": 9e15});
+                env.write("auth.json", &json!({ "mock": login }));
+            }
+            From::Account => {
+                let account = json!({"type": "api_key", "key": key});
+                let other = json!({"type": "api_key", "key": "another"});
+                env.write("auth.json", &json!({"mock": other, "mock@work": account}));
+            }
         }
         env.write("models.json", &json!({"providers": {"mock": provider}}));
         env
@@ -101,6 +127,7 @@ impl KeyEnv {
         match self.from {
             From::Variable => drop(command.env("PLANTED_API_KEY", &self.key)),
             From::Flag => drop(command.args(["--model", "mock/m1", "--api-key", &self.key])),
+            From::Account => drop(command.args(["--account", "mock@work"])),
             _ => {}
         }
         command
@@ -308,6 +335,41 @@ fn a_tool_that_prints_the_environment_leaks_no_key() {
         for mode in MODES {
             check(Behavior::PrintsEnvironment, from, mode);
         }
+    }
+}
+
+#[test]
+fn no_failed_renewal_leaks_a_token() {
+    for (at, failure) in FAILURES.into_iter().enumerate() {
+        // The access token and the name of the key; the others have the same end.
+        let env = KeyEnv::new("renewal", From::Login, "http://127.0.0.1:1/v1");
+        let refresh = format!("planted/{at}+refresh-of-a-format-that-is-unknown=");
+        let new = format!("planted/{at}+renewed-of-a-format-that-is-unknown=");
+        let server = TokenServer::start(failure, &refresh, &new);
+        let mut settings: Value =
+            serde_json::from_slice(&fs::read(env.agent().join("settings.json")).unwrap()).unwrap();
+        settings["oauth"]["mock"]["tokenUrl"] = json!(server.url());
+        env.write("settings.json", &settings);
+        let login = json!({"type": "oauth", "access": env.key, "refresh": refresh, "expires": 1});
+        env.write("auth.json", &json!({ "mock": login }));
+        let what = format!("{failure:?}");
+        for mode in MODES {
+            let printed = env.run(mode);
+            let quoted = format!("{}{}", printed.stdout, printed.stderr);
+            assert!(quoted.contains("The login of mock"), "{what} {mode:?}: {quoted}");
+            env.assert_clean(&format!("{what} {mode:?}"), quoted.as_bytes());
+        }
+        for command in ["print-bearer-token", "print-api-key", "check"] {
+            let output = env.command(&["auth", command, "--provider", "mock"]).output().unwrap();
+            assert!(!output.status.success(), "{what}: {command}");
+            env.assert_clean(&format!("{what}: {command}"), &output.stdout);
+            env.assert_clean(&format!("{what}: {command}"), &output.stderr);
+        }
+        let kept: Value =
+            serde_json::from_slice(&fs::read(env.agent().join("auth.json")).unwrap()).unwrap();
+        assert_eq!(kept["mock"]["refresh"], refresh, "{what}");
+        env.assert_files_clean(&what);
+        env.assert_exports_clean(&what);
     }
 }
 
