@@ -68,8 +68,11 @@ fn a_run_uses_the_chosen_account() {
         json!({"mock": key("default"), "mock@work": key("work"), "mock@team": key("team")}),
     );
     let user = |account: &str| {
-        write("settings.json", json!({"defaultProvider": "mock", "defaultModel": "m1",
-            "accounts": {"mock": account}}));
+        write(
+            "settings.json",
+            json!({"defaultProvider": "mock", "defaultModel": "m1",
+            "accounts": {"mock": account}}),
+        );
     };
     let project = env.project().join(".pi");
     fs::create_dir_all(&project).unwrap();

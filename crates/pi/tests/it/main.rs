@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod accounts;
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/archives.rs"]
 mod archives;
-mod accounts;
 mod auth;
 mod bad_input;
 mod careful;
