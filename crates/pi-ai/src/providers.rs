@@ -332,6 +332,13 @@ pub fn provider(id: &str) -> Option<&'static ProviderInfo> {
     PROVIDERS.get(at)
 }
 
+/// Returns true if a key of a provider stands for the credentials of the machine: the marker that
+/// logins of Google Vertex AI store, or an example of documentation that was left in place.
+pub fn is_placeholder(provider: &str, key: &str) -> bool {
+    provider == "google-vertex"
+        && (key == "gcp-vertex-credentials" || (key.starts_with('<') && key.ends_with('>')))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

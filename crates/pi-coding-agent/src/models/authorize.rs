@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::accounts::CredentialName;
 use super::credential_error::CredentialError;
 use super::credentials::{
-    ConfiguredValue, Source, has_keys, missing, no_account, variable, wrong_type,
+    ConfiguredValue, Source, has_keys, is_key, missing, no_account, variable, wrong_type,
 };
 use super::logins::LoginService;
 use super::registry::Shared;
@@ -62,7 +62,7 @@ impl Shared {
         match (self.stored(&name), &name.account) {
             // The entry stands for the environment, with some variables of its own.
             (Ok(Some(StoredCredential::ApiKey { key, env: stored, .. })), _)
-                if key.as_ref().is_none_or(String::is_empty) =>
+                if !key.as_ref().is_some_and(|key| is_key(provider, key)) =>
             {
                 env = stored;
             }
@@ -80,7 +80,7 @@ impl Shared {
             }
             (Ok(None), Some(account)) => return Source::Broken(no_account(&name, account)),
             (Ok(None), None) => {
-                if let Some(text) = configured {
+                if let Some(text) = configured.filter(|text| is_key(provider, text)) {
                     return Source::Configured(text);
                 }
             }

@@ -84,7 +84,12 @@ pub(super) fn variable(
     lookup: &dyn Fn(&str) -> Option<String>,
 ) -> Option<(&'static str, String)> {
     let names = providers::provider(provider)?.key_env;
-    names.iter().find_map(|name| Some((*name, lookup(name).filter(|value| !value.is_empty())?)))
+    names.iter().find_map(|name| Some((*name, lookup(name).filter(|key| is_key(provider, key))?)))
+}
+
+/// Returns true if a text is a key, and does not stand for the credentials of the machine.
+pub(super) fn is_key(provider: &str, text: &str) -> bool {
+    !text.is_empty() && !providers::is_placeholder(provider, text)
 }
 
 /// Returns true if a provider has API keys. Those of the user's file do.

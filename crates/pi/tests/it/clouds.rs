@@ -190,3 +190,58 @@ fn a_workload_identity_of_anthropic() {
     assert_eq!(bearers, [false, true, false, true], "{requests:?}");
     assert!(requests[0].starts_with("POST /v1/oauth/token"), "{}", requests[0]);
 }
+
+/// Returns the line of a request with its bearer token.
+fn bearer(request: &str) -> Option<String> {
+    let lines = request.lines().map(str::to_ascii_lowercase);
+    lines.into_iter().find(|line| line.starts_with("authorization: bearer "))
+}
+
+#[test]
+fn a_stored_marker_stands_for_the_login_of_google() {
+    let token = json!({"access_token": "planted-secret-google", "expires_in": 3600});
+    let server = Server::start(vec![
+        (200, "application/json", token.to_string().into_bytes()),
+        (400, "application/json", b"{}".to_vec()),
+    ]);
+    let env = user("google-vertex", &server.url);
+    let file = json!({"type": "authorized_user", "client_id": "id", "client_secret": SECRET,
+        "refresh_token": "planted-secret-refresh", "token_uri": server.url});
+    let file = write(&env, "adc.json", &file.to_string());
+    let stored = json!({"google-vertex": {"type": "api_key", "key": "gcp-vertex-credentials",
+        "env": {"GOOGLE_APPLICATION_CREDENTIALS": file, "GOOGLE_CLOUD_PROJECT": "p",
+            "GOOGLE_CLOUD_LOCATION": "us-central1"}}});
+    fs::write(env.agent().join("auth.json"), stored.to_string()).unwrap();
+    let output =
+        env.pi(&["--model", "google-vertex/gemini-3.1-pro-preview", "--no-session", "-p", "hi"]);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2, "{output:?}");
+    assert_eq!(
+        bearer(&requests[1]).as_deref(),
+        Some("authorization: bearer planted-secret-google")
+    );
+    assert!(!requests[1].contains("x-goog-api-key"));
+    assert!(!format!("{output:?}").contains(SECRET), "{output:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_login_of_the_azure_cli() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let server = Server::start(vec![(400, "application/json", b"{}".to_vec())]);
+    let env = user("azure", &server.url);
+    write(&env, ".azure/azureProfile.json", r#"{"subscriptions":[{"id":"1"}]}"#);
+    let answer = r#"{"accessToken":"planted-secret-az","expires_on":3976214400}"#;
+    let az = write(&env, "bin/az", &format!("#!/bin/sh\necho '{answer}'\n"));
+    fs::set_permissions(&az, fs::Permissions::from_mode(0o755)).unwrap();
+    let directory = std::path::Path::new(&az).parent().unwrap().canonicalize().unwrap();
+    let mut command = env.command(&["--model", "azure/gpt-5.4", "--no-session", "-p", "hi"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", directory.display()));
+    command.env("AZURE_TOKEN_CREDENTIALS", "dev").env("AZURE_OPENAI_BASE_URL", &server.url);
+    let output = command.output().unwrap();
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1, "{output:?}");
+    assert_eq!(bearer(&requests[0]).as_deref(), Some("authorization: bearer planted-secret-az"));
+    assert!(!format!("{output:?}").contains(SECRET), "{output:?}");
+}

@@ -6,15 +6,13 @@
 use secrecy::ExposeSecret as _;
 
 use super::encode;
+use crate::providers;
 use crate::wire::{Call, EncodeError, Headers, HttpRequest, KeyScheme};
 
 const HOST: &str = "aiplatform.googleapis.com";
 
 /// The part of a base URL that stands for the location.
 const LOCATION: &str = "{location}";
-
-/// A value of a stored key that stands for the credentials of the machine.
-const MARKER: &str = "gcp-vertex-credentials";
 
 /// Headers of the user that replace credentials.
 const AUTH_HEADERS: &[&str] = &["authorization", "x-goog-api-key"];
@@ -50,8 +48,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
 /// Returns the key or token, unless it is a placeholder.
 fn key(call: &Call) -> Option<&str> {
     let key = call.api_key.as_ref()?.expose_secret();
-    let is_placeholder = key == MARKER || (key.starts_with('<') && key.ends_with('>'));
-    (!is_placeholder).then_some(key)
+    (!providers::is_placeholder("google-vertex", key)).then_some(key)
 }
 
 fn url(call: &Call, is_key: bool) -> Result<String, EncodeError> {
