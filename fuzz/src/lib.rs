@@ -68,6 +68,17 @@ pub fn decoder_google(data: &[u8]) {
     format_decoder(data, "google-generative-ai", Promise::TEXT);
 }
 
+/// The Mistral decoder keeps the contract of [`Decoder`].
+pub fn decoder_mistral(data: &[u8]) {
+    format_decoder(data, "mistral-conversations", Promise::ARGUMENTS);
+}
+
+/// The decoder of pi-messages keeps the contract of [`Decoder`].
+pub fn decoder_pi_messages(data: &[u8]) {
+    // The end of a block repeats it as a whole, and the gateway may correct itself there.
+    format_decoder(data, "pi-messages", Promise::NOTHING);
+}
+
 /// The partial reader gives the same result for any cuts, and that of a strict parser for complete
 /// JSON.
 pub fn partial_json(data: &[u8]) {

@@ -24,6 +24,8 @@ const TARGETS: &[&str] = &[
     "decoder_completions",
     "decoder_responses",
     "decoder_google",
+    "decoder_mistral",
+    "decoder_pi_messages",
     "markdown",
     "partial_json",
     "json_repair",

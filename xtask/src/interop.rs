@@ -3,8 +3,8 @@
 //!
 //! The peers are websockets, aimock, llmock, dsh, litellm, llama, bedrock and smithy. Each is started,
 //! tested by pi-ai's example `interop`, and stopped. `sessions` and `config` compare with the
-//! TypeScript pi (`comparison.rs`; `--seconds` is for `config`), as do `modes`, `rpc-client` and
-//! `extensions`, which have options of their own. `packages` installs from a registry server. `cloud`
+//! TypeScript pi (`comparison.rs`; `--seconds` is for `config`), as do `modes`, `rpc-client`,
+//! `requests` and `extensions`, which have options of their own. `packages` installs from a registry server. `cloud`
 //! obtains credentials of clouds, `logins` signs in to an authorization server.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
@@ -28,13 +28,13 @@
 
 mod cloud;
 mod comparison;
+mod drivers;
 mod extensions;
 mod logins;
 mod modes;
 mod packages;
 mod peers;
 mod process;
-mod rpc_client;
 mod table;
 
 use std::env;
@@ -79,7 +79,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
         [logins::KIND, rest @ ..] => return logins::run(rest),
         [modes::KIND, rest @ ..] => return modes::run(rest),
         [packages::KIND, rest @ ..] => return packages::run(rest),
-        [rpc_client::KIND, rest @ ..] => return rpc_client::run(rest),
         _ => {}
     }
     let Wanted { kinds: wanted, directory, seconds } = parse(arguments)?;

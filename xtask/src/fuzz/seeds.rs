@@ -44,6 +44,20 @@ const MARKDOWN: &[&str] = &[
     "日本語 👩‍👩‍👧‍👦 https://a.b/c_d). www.e.f\n***\n# g\nh\n===\n    i\n-1 j\n+1 k\n  ...\n",
 ];
 
+/// Streams of a gateway.
+const GATEWAY: &[&str] = &[
+    "data: {\"type\":\"start\"}\n\ndata: {\"type\":\"thinking_start\",\"contentIndex\":0}\n\n\
+     data: {\"type\":\"thinking_delta\",\"contentIndex\":0,\"delta\":\"hm\"}\n\n\
+     data: {\"type\":\"thinking_end\",\"contentIndex\":0,\"content\":\"hm\",\"contentSignature\":\"S\",\"redacted\":true}\n\n\
+     data: {\"type\":\"text_start\",\"contentIndex\":1}\n\n\
+     data: {\"type\":\"text_end\",\"contentIndex\":1,\"content\":\"a\"}\n\n\
+     data: {\"type\":\"done\",\"reason\":\"stop\",\"usage\":{\"input\":1},\"rewrite\":{}}\n\n",
+    "data: {\"type\":\"toolcall_start\",\"contentIndex\":0,\"id\":\"c\",\"toolName\":\"r\"}\n\n\
+     data: {\"type\":\"toolcall_delta\",\"contentIndex\":0,\"delta\":\"{}\"}\n\n\
+     data: {\"type\":\"toolcall_end\",\"contentIndex\":0,\"toolCall\":{\"id\":\"d\",\"name\":\"s\",\"arguments\":{\"a\":1}}}\n\n\
+     data: {\"type\":\"error\",\"reason\":\"error\",\"errorMessage\":\"x\"}\n\n",
+];
+
 /// Session files of all kinds, damaged ones included.
 const SESSIONS: &str = "crates/pi-session/tests/fixtures/sessions";
 
@@ -63,6 +77,7 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
         "decoder_completions" => &["openai-chat"],
         "decoder_responses" => &["openai-responses", "openai-codex-responses"],
         "decoder_google" => &["google-generative-ai"],
+        "decoder_mistral" => &["mistral-conversations"],
         "sse" => &["openai-codex-responses", "google-generative-ai"],
         "partial_json" | "json_repair" => &["openai-codex-responses"],
         _ => &[],
@@ -81,6 +96,10 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
             let texts = if target == "markdown" { MARKDOWN } else { TERMINAL };
             let number = |(at, text): (usize, &&str)| (format!("{at}"), with_cuts(text.as_bytes()));
             texts.iter().enumerate().map(number).collect()
+        }
+        "decoder_pi_messages" => {
+            let number = |(at, text): (usize, &&str)| (format!("{at}"), with_cuts(text.as_bytes()));
+            GATEWAY.iter().enumerate().map(number).collect()
         }
         "session_load" | "session_migrate" => sessions()?,
         "policy_check" => scripts()?,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use pi_ai::wire::{self, Call, HttpFailure};
 use pi_ai::{Context, MessageBuilder, Model, Request, StopReason, StreamOptions};
+use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -34,12 +35,15 @@ struct Case {
     _deviation: Option<String>,
 }
 
-fn check(api: &str, provider: &str, model: &str) {
+fn load(api: &str) -> Vec<Case> {
     let path = format!("{}/tests/fixtures/answers/{api}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn check(api: &str, provider: &str, model: &str) {
     let mut failures = Vec::new();
-    for line in text.lines() {
-        let case: Case = serde_json::from_str(line).unwrap();
+    for case in load(api) {
         let expected = expectation(&case);
         for size in [case.answer.len().max(1), 1, 7] {
             let observed = decode(api, (provider, model), &case, size);
@@ -133,4 +137,29 @@ fn mistral_conversations_answers_match() {
 #[test]
 fn pi_messages_answers_match() {
     check("pi-messages", "radius", "auto");
+}
+
+proptest! {
+    /// Events of several answers in any order end in one terminal event, and cuts change nothing.
+    #[test]
+    fn mixed_answers_do_not_depend_on_cuts(
+        mistral in any::<bool>(),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 1..12),
+        size in 1..40_usize,
+    ) {
+        let api = if mistral { "mistral-conversations" } else { "pi-messages" };
+        let cases = load(api);
+        let all = cases.iter().filter(|case| case.status == 200);
+        let events: Vec<&str> = all.flat_map(|case| case.answer.split_inclusive("\n\n")).collect();
+        let answer: String = picks.iter().map(|pick| *pick.get(&events)).collect();
+        let case = Case { answer, ..serde_json::from_value(json!({
+            "name": "mixed", "status": 200, "answer": "", "stopReason": null,
+        })).unwrap() };
+        let whole = decode(api, ("p", "m"), &case, case.answer.len().max(1));
+        prop_assert_eq!(&whole, &decode(api, ("p", "m"), &case, size));
+        let terminal = |event: &Value| event == "done" || event == "error";
+        let events = whole["events"].as_array().unwrap();
+        prop_assert_eq!(events.iter().filter(|event| terminal(event)).count(), 1);
+        prop_assert!(events.last().is_some_and(terminal));
+    }
 }

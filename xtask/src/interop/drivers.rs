@@ -1,7 +1,9 @@
-//! `cargo xtask interop rpc-client`: tests a program with the RPC client of the TypeScript pi.
+//! Tests of a program by JavaScript drivers, which use the package of the TypeScript pi.
 //!
-//! The conversation, and a scripted model for it, are in `data/interop/rpc-client.mjs`, because
-//! the client is a JavaScript class. Without `--binary` it tests its own pi, as a check of the test.
+//! `cargo xtask interop rpc-client`: drives the program with the RPC client of the package, a
+//! JavaScript class. `cargo xtask interop requests`: compares the program's requests with those of
+//! the package, for one model per provider and format. The drivers bring their scripted models.
+//! Without `--binary` the package tests itself, as a check of the test.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,32 +12,51 @@ use super::table::{Row, Table};
 use super::{InteropError, comparison};
 use crate::repository;
 
-/// The name of this task.
-pub(super) const KIND: &str = "rpc-client";
+/// A driver.
+#[derive(Debug)]
+pub(super) struct Driver {
+    /// The name of the task.
+    pub(super) kind: &'static str,
+    script: &'static str,
+}
 
-const DRIVER: &str = "xtask/data/interop/rpc-client.mjs";
+/// All drivers.
+pub(super) const DRIVERS: &[Driver] = &[
+    Driver { kind: "rpc-client", script: "xtask/data/interop/rpc-client.mjs" },
+    Driver { kind: "requests", script: "xtask/data/interop/requests.mjs" },
+];
 
-/// Runs the task with the arguments after its name.
-pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
-    let (mut directory, mut binary) = (None, None);
+const MODELS: &str = "xtask/data/models.jsonl";
+
+/// Runs a driver with the arguments after its name.
+pub(super) fn run(driver: &Driver, arguments: &[&str]) -> Result<(), InteropError> {
+    let (mut directory, mut binary, mut only) = (None, None, "");
+    let usage = |argument: &str| {
+        let kind = driver.kind;
+        InteropError::Usage(format!(
+            "{kind} [--dir PATH] [--binary PATH] [--only PROVIDER|FORMAT] with {argument}"
+        ))
+    };
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| usage(argument));
         match *argument {
             "--dir" => directory = Some(PathBuf::from(value()?)),
             "--binary" => binary = Some(PathBuf::from(value()?)),
+            "--only" => only = value()?,
             other => return Err(usage(other)),
         }
     }
     let directory = directory.or_else(super::default_directory).ok_or(InteropError::NoDirectory)?;
     let mut node = comparison::node(&directory);
-    node.arg(repository::path(DRIVER)).stderr(Stdio::inherit());
+    node.arg(repository::path(driver.script)).stderr(Stdio::inherit());
+    node.env("PI_MODELS", repository::path(MODELS)).env("PI_ONLY", only);
     comparison::point_at_package(&directory, &mut node)?;
     if let Some(binary) = &binary {
         let found = std::path::absolute(binary).map_err(io("find the binary"))?;
         node.env("PI_BINARY", found);
     }
-    let output = node.output().map_err(io("run the client"))?;
+    let output = node.output().map_err(io("run the driver"))?;
     let mut table = Table::default();
     let name = binary
         .as_deref()
@@ -48,7 +69,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
         }
     }
     if !output.status.success() {
-        table.fail(&name, "the client did not come to its end");
+        table.fail(&name, "the driver did not come to its end");
     }
     table.print();
     match table.failures() {
@@ -60,8 +81,4 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
 fn io(what: &str) -> impl FnOnce(std::io::Error) -> InteropError {
     let what = what.to_owned();
     move |source| InteropError::Io { what, source }
-}
-
-fn usage(argument: &str) -> InteropError {
-    InteropError::Usage(format!("rpc-client [--dir PATH] [--binary PATH] with {argument}"))
 }
