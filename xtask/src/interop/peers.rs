@@ -17,7 +17,7 @@ const BEDROCK: &str = include_str!("../../data/interop/bedrock.py");
 const SMITHY: &str = include_str!("../../data/interop/smithy.mjs");
 const DSH_STARTER: &str = include_str!("../../data/interop/dsh.mjs");
 const DSH_BEHAVIOURS: &str = include_str!("../../data/interop/dsh.txt");
-const SOCKET_SERVER: &str = include_str!("../../data/interop/websockets.py");
+const SOCKET_SERVER: &str = include_str!("../../data/interop/socket_server.py");
 const LITELLM_CONFIG: &str = include_str!("../../data/interop/litellm.yaml");
 
 /// The directory of the peers, and a temporary one for their input and logs.
@@ -145,7 +145,6 @@ impl Peers {
     fn websockets(&self, port: u16) -> Found<Recipe> {
         let install = "python3 -m venv v-websockets && v-websockets/bin/pip install websockets";
         let mut command = Command::new(found!(self.at("v-websockets/bin/python", install)));
-        // A name other than that of the package, which would hide it.
         command.arg(self.write("socket_server.py", SOCKET_SERVER)?).arg(port.to_string());
         Ok(Ok(Recipe { command, port, ready: "/health", patience: Duration::from_secs(20) }))
     }

@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use futures_core::Stream;
+use pi_protocol::Diagnostic;
 use reqwest::header::CONTENT_ENCODING;
 
 use super::OpenResponse;
 use super::connect::{cause, response_headers};
 use super::encoding::Encoding;
-use super::websocket::SocketBody;
+use super::transport::{Phase, SocketAnswer};
 use crate::wire::Headers;
 
 /// The bytes of an answer.
@@ -19,7 +20,7 @@ pub(crate) enum Body {
     /// The body of an HTTP response.
     Http(Box<HttpBody>),
     /// The frames of a WebSocket.
-    Socket(Box<SocketBody>),
+    Socket(Box<SocketAnswer>),
 }
 
 /// The body of an HTTP response.
@@ -61,7 +62,7 @@ impl Body {
     pub(super) fn sent(&self) -> Instant {
         match self {
             Self::Http(body) => body.sent,
-            Self::Socket(body) => body.sent,
+            Self::Socket(answer) => answer.body.sent,
         }
     }
 
@@ -73,10 +74,18 @@ impl Body {
     ) -> Poll<Result<Part, String>> {
         match self {
             Self::Http(body) => body.poll(cx, out),
-            Self::Socket(body) => body.poll(cx).map(|frame| {
+            Self::Socket(answer) => answer.body.poll(cx).map(|frame| {
                 out(&frame?);
                 Ok(Part::Data)
             }),
+        }
+    }
+
+    /// Handles an answer that failed on its way. Returns a diagnostic if there is more to say.
+    pub(super) fn failed(&self, error: &str) -> Option<Diagnostic> {
+        match self {
+            Self::Http(_) => None,
+            Self::Socket(answer) => Some(answer.fallback.to_http(error.to_owned(), Phase::After)),
         }
     }
 
@@ -84,7 +93,7 @@ impl Body {
     pub(super) fn finish(self, cx: &mut Context<'_>, is_complete: bool) {
         match self {
             Self::Http(mut body) => body.drain(cx),
-            Self::Socket(body) if is_complete => body.keep(),
+            Self::Socket(answer) if is_complete => answer.body.keep(),
             Self::Socket(_) => {}
         }
     }

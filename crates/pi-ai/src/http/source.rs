@@ -90,7 +90,10 @@ impl Source for HttpSource {
                 },
                 State::Reading(reading) => match reading.poll(cx, &self.timeouts, out) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Err(error)) => return self.fail(out, error),
+                    Poll::Ready(Err(error)) => {
+                        out.message_mut().diagnostics.extend(reading.body.failed(&error));
+                        return self.fail(out, error);
+                    }
                     Poll::Ready(Ok(())) if out.is_finished() => {
                         let state = std::mem::replace(&mut self.state, State::Done);
                         if let State::Reading(reading) = state {

@@ -4,7 +4,7 @@ use pi_protocol::{Diagnostic, DiagnosticError, Extra, Transport, now_ms};
 use serde_json::json;
 
 use super::body::Body;
-use super::websocket::{self, SocketFailure};
+use super::websocket::{self, SocketBody, SocketCache, SocketFailure};
 use super::{Failure, HttpClient, open};
 use crate::wire::socket::SocketRequest;
 use crate::wire::{Call, HttpRequest, WireFormat};
@@ -28,12 +28,17 @@ pub(crate) async fn send(
     {
         let continues = options.transport != Transport::Websocket;
         match websocket::open(http, &socket, options, continues).await {
-            Ok(body) => return Ok(Body::Socket(Box::new(body))),
+            Ok(body) => {
+                let sockets = http.sockets().clone();
+                let fallback = Fallback { sockets, transport: options.transport, request: socket };
+                return Ok(Body::Socket(Box::new(SocketAnswer { body, fallback })));
+            }
             Err(SocketFailure::Refused(failure)) => return Err(Failure::Status(failure)),
             Err(SocketFailure::Hook(text)) => return Err(Failure::Text(text)),
             Err(SocketFailure::Transport(text)) => {
-                http.sockets().set_failed(socket.key.as_ref());
-                diagnostics.push(transport_failure(options.transport, &socket, text));
+                let sockets = http.sockets().clone();
+                let fallback = Fallback { sockets, transport: options.transport, request: socket };
+                diagnostics.push(fallback.to_http(text, Phase::Before));
             }
         }
     }
@@ -41,19 +46,53 @@ pub(crate) async fn send(
     Body::of_response(response).map_err(Failure::Text)
 }
 
-/// Returns the diagnostic of a WebSocket that was replaced by HTTP.
-fn transport_failure(transport: Transport, request: &SocketRequest, message: String) -> Diagnostic {
-    Diagnostic {
-        kind: "provider_transport_failure".to_owned(),
-        timestamp: now_ms(),
-        error: Some(DiagnosticError { message, extra: Extra::default() }),
-        details: Some(json!({
-            "configuredTransport": transport,
-            "fallbackTransport": "sse",
-            "eventsEmitted": false,
-            "phase": "before_message_stream_start",
-            "requestBytes": request.frame(None).to_string().len(),
-        })),
-        extra: Extra::default(),
+/// An answer over a WebSocket.
+pub(crate) struct SocketAnswer {
+    pub(super) body: SocketBody,
+    pub(super) fallback: Fallback,
+}
+
+/// The replacement of WebSockets by HTTP.
+pub(super) struct Fallback {
+    sockets: SocketCache,
+    transport: Transport,
+    request: SocketRequest,
+}
+
+/// The time at which a WebSocket failed.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Phase {
+    /// Before the first event, so that the request can be sent again.
+    Before,
+    After,
+}
+
+impl Fallback {
+    /// Sends later requests of the session over HTTP, since sockets that fail once often fail
+    /// again, for example behind a proxy. Returns the diagnostic with the reason.
+    pub(super) fn to_http(&self, message: String, phase: Phase) -> Diagnostic {
+        self.sockets.set_failed(self.request.key.as_ref());
+        let mut details = json!({
+            "configuredTransport": self.transport,
+            "requestBytes": self.request.frame(None).to_string().len(),
+        });
+        match phase {
+            Phase::Before => {
+                details["fallbackTransport"] = json!("sse");
+                details["eventsEmitted"] = json!(false);
+                details["phase"] = json!("before_message_stream_start");
+            }
+            Phase::After => {
+                details["eventsEmitted"] = json!(true);
+                details["phase"] = json!("after_message_stream_start");
+            }
+        }
+        Diagnostic {
+            kind: "provider_transport_failure".to_owned(),
+            timestamp: now_ms(),
+            error: Some(DiagnosticError { message, extra: Extra::default() }),
+            details: Some(details),
+            extra: Extra::default(),
+        }
     }
 }

@@ -291,8 +291,8 @@ async fn a_socket_that_is_closed_in_mid_stream_is_an_error() {
     ] {
         let mut actions = beginning();
         actions.push(end);
-        let next = Connection::Socket(vec![text_answer("r2", "Again.")]);
-        let server = SocketServer::start(vec![Connection::Socket(vec![actions]), next]).await;
+        let scripts = vec![Connection::Socket(vec![actions]), http_answer("Over HTTP.")];
+        let server = SocketServer::start(scripts).await;
         let mut talk = Talk::new(&server, Transport::Auto);
         let answer = talk.say("1").await;
         assert_eq!(answer.stop_reason, StopReason::Error);
@@ -301,8 +301,12 @@ async fn a_socket_that_is_closed_in_mid_stream_is_an_error() {
         assert!(text.starts_with("WebSocket ") && text.contains(expected), "{text}");
         assert!(is_retryable(&answer), "{text}");
         assert_eq!(server.posts(), 0);
+        let diagnostic = serde_json::to_value(&answer.diagnostics).unwrap()[0].clone();
+        assert_eq!(diagnostic["type"], "provider_transport_failure");
+        assert_eq!(diagnostic["details"]["phase"], "after_message_stream_start");
+        assert_eq!(diagnostic["details"]["eventsEmitted"], true);
         talk.context = Context::new();
-        assert_answer(&talk.say("1").await, "Again.");
+        assert_answer(&talk.say("1").await, "Over HTTP.");
     }
 }
 
@@ -386,8 +390,10 @@ async fn a_rejected_token_is_renewed() {
         let server = SocketServer::start(scripts).await;
         let client = Client::new(|_| None).with_authorization(|request| {
             Box::pin(async move {
-                let mut authorization = Authorization::new(TOKEN);
-                authorization.is_renewable = request.rejected.is_none();
+                // The renewed token has another signature.
+                let suffix = if request.rejected.is_some() { "2" } else { "" };
+                let mut authorization = Authorization::new(format!("{TOKEN}{suffix}"));
+                authorization.is_renewable = true;
                 Ok(authorization)
             })
         });

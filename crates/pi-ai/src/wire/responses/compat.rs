@@ -10,6 +10,28 @@ use crate::wire::Call;
 
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
+/// Fields that the API rejects if the key is the token of a ChatGPT subscription, as its vendor
+/// documents.
+const REJECTED_OF_SUBSCRIPTIONS: &[&str] = &[
+    "background",
+    "conversation",
+    "max_output_tokens",
+    "max_tool_calls",
+    "metadata",
+    "moderation",
+    "prompt",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "temperature",
+    "top_logprobs",
+    "top_p",
+    "truncation",
+    "user",
+];
+
 /// Capabilities of the endpoint of a call.
 // Each flag is an independent fact of the model record.
 #[derive(Debug, Clone)]
@@ -34,8 +56,8 @@ pub(super) struct Compat {
     pub(super) long_cache: bool,
     /// The endpoint supports `max_output_tokens`.
     pub(super) max_output_tokens: bool,
-    /// The endpoint supports `temperature`.
-    pub(super) temperature: bool,
+    /// Fields of the body that the endpoint rejects.
+    pub(super) rejected: &'static [&'static str],
     /// Tools without a strict schema say so with `null`.
     pub(super) null_strict: bool,
     /// The prompt at the beginning is a field of the body, not an item of the input.
@@ -63,10 +85,10 @@ impl Compat {
             additional_tools: mid_system && offers("supportsAdditionalTools"),
             tool_search: mid_system && offers("supportsToolSearch"),
             mid_effort: offers("supportsMidConvoEffort") && !subscription,
-            explicit_cache: offers("supportsExplicitPromptCacheMode") && !subscription,
-            long_cache: lacks_not("supportsLongCacheRetention") && !subscription,
-            max_output_tokens: lacks_not("supportsMaxOutputTokens") && !subscription,
-            temperature: !subscription,
+            explicit_cache: offers("supportsExplicitPromptCacheMode"),
+            long_cache: lacks_not("supportsLongCacheRetention"),
+            max_output_tokens: lacks_not("supportsMaxOutputTokens"),
+            rejected: if subscription { REJECTED_OF_SUBSCRIPTIONS } else { &[] },
             null_strict: false,
             prompt_in_body: false,
             session_headers: session_headers(model),
@@ -106,7 +128,7 @@ impl Compat {
 }
 
 /// Returns true if the key is the token of a ChatGPT subscription ("Sign in with ChatGPT").
-fn is_chatgpt_sign_in(call: &Call) -> bool {
+pub(super) fn is_chatgpt_sign_in(call: &Call) -> bool {
     let model = &call.model;
     let key = call.api_key.as_ref().map(ExposeSecret::expose_secret);
     model.provider == "openai"

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use pi_protocol::{AssistantBlock, MessageBuilder, Model, StopReason, json};
 use serde_json::Value;
 
+use super::compat::is_chatgpt_sign_in;
 use super::custom::{self, CustomInput};
 use super::event::Event;
 use super::ids::{TextSignature, join_call_id};
@@ -60,6 +61,9 @@ impl ResponsesDecoder {
     /// Creates a decoder for the answer to `call`.
     pub(in crate::wire) fn new(call: &Call) -> Self {
         let tier = call.options.sampling_params.get("service_tier").and_then(Value::as_str);
+        // A ChatGPT subscription has no tiers, so none was requested.
+        let has_tiers = !is_chatgpt_sign_in(call) && call.model.api != "openai-codex-responses";
+        let tier = tier.filter(|_| has_tiers);
         Self {
             model: Arc::clone(&call.model),
             requested_tier: tier.map(str::to_owned),

@@ -69,9 +69,7 @@ pub(super) fn body(
     if let Some(limit) = output_limit(call, compat) {
         set("max_output_tokens", json!(limit));
     }
-    if compat.temperature
-        && let Some(temperature) = call.options.temperature
-    {
+    if let Some(temperature) = call.options.temperature {
         set("temperature", json!(temperature));
     }
     if !input.tools.is_empty() {
@@ -87,6 +85,7 @@ pub(super) fn body(
         set("include", json!(["reasoning.encrypted_content"]));
     }
     sampling::apply(call, &mut body);
+    body.retain(|name, _| !compat.rejected.contains(&name.as_str()));
     Ok(body)
 }
 

@@ -25,6 +25,23 @@ fn hint(code: &str) -> Option<&'static str> {
             "You've reached your ChatGPT workspace's usage limit. Ask your workspace admin to \
              increase it at admin.openai.com → Workspace → Usage limits.",
         ),
+        "subscription_sharing_usage_unavailable" => {
+            Some("ChatGPT could not check the usage of your plan. Try again in a few minutes.")
+        }
+        "subscription_sharing_user_not_eligible" => Some(
+            "This ChatGPT account cannot use its plan outside ChatGPT. Use another account or an API \
+             key.",
+        ),
+        "subscription_sharing_invalid_user" => {
+            Some("ChatGPT does not accept this sign-in any more. Sign in again.")
+        }
+        "subscription_sharing_route_not_supported" => {
+            Some("A ChatGPT plan cannot be used for this API. Use an API key.")
+        }
+        "subscription_sharing_unsupported_capability" => Some(
+            "A ChatGPT plan does not include a feature of this request. Use another model or an API \
+             key.",
+        ),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 """The Responses API over a WebSocket, by the PyPI package `websockets`.
 
-usage: websockets.py PORT
+usage: socket_server.py PORT
 
 The first part of the path is the behavior: `/MODE/codex/responses`. `GET /journal/MODE` returns what
 arrived there: connections, frames and ends of connections.
