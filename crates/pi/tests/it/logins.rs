@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::test_env::TestEnv;
 
 /// An authorization server that approves everything.
-struct AuthorizationServer {
+pub(crate) struct AuthorizationServer {
     url: String,
     /// Method and path of the requests, with their bodies.
     seen: Arc<Mutex<Vec<String>>>,
 }
 
 impl AuthorizationServer {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -28,6 +28,22 @@ impl AuthorizationServer {
             }
         });
         Self { url, seen }
+    }
+
+    /// Returns a provider for `models.json`.
+    pub(crate) fn provider(&self) -> Value {
+        json!({ "baseUrl": "http://127.0.0.1:9/v1", "api": "openai-completions",
+            "models": [{ "id": "m1" }] })
+    }
+
+    /// Returns the service for the settings.
+    pub(crate) fn service(&self) -> Value {
+        let url = &self.url;
+        json!({
+            "authorizeUrl": format!("{url}/authorize"), "tokenUrl": format!("{url}/token"),
+            "deviceUrl": format!("{url}/device"), "revokeUrl": format!("{url}/revoke"),
+            "clientId": "our-client", "scopes": ["models"],
+        })
     }
 
     fn count(&self, start: &str) -> usize {
@@ -112,15 +128,9 @@ fn browse(url: &str) -> String {
 fn setup(server: &AuthorizationServer) -> TestEnv {
     let env = TestEnv::new();
     std::fs::create_dir_all(env.agent()).unwrap();
-    let models = json!({ "providers": { "corp": { "baseUrl": "http://127.0.0.1:9/v1",
-        "api": "openai-completions", "models": [{ "id": "m1" }] } } });
+    let models = json!({ "providers": { "corp": server.provider() } });
     std::fs::write(env.agent().join("models.json"), models.to_string()).unwrap();
-    let url = &server.url;
-    let settings = json!({ "oauth": { "corp": {
-        "authorizeUrl": format!("{url}/authorize"), "tokenUrl": format!("{url}/token"),
-        "deviceUrl": format!("{url}/device"), "revokeUrl": format!("{url}/revoke"),
-        "clientId": "our-client", "scopes": ["models"],
-    } } });
+    let settings = json!({ "oauth": { "corp": server.service() } });
     std::fs::write(env.agent().join("settings.json"), settings.to_string()).unwrap();
     env
 }

@@ -8,7 +8,7 @@ use std::io::{IsTerminal as _, Read as _};
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::models::{CredentialName, Revocation};
+use pi_coding_agent::models::{CredentialName, CredentialSource, Revocation};
 use serde_json::json;
 
 use super::login::{command_words, credential_name, interruptible};
@@ -157,7 +157,8 @@ pub(in crate::commands) fn logout(args: &CommandArgs) -> CommandResult {
         note(&format!("the tokens of {name} may still be valid: {why}"));
         hint(&format!("revoke the access of pi in your account at {}", name.provider));
     }
-    if credentials.registry.credential_source(&name.provider).is_some() {
+    let remaining = credentials.registry.credential_source(&name.provider);
+    if remaining.is_some_and(|source| source != CredentialSource::NotNeeded) {
         note(&format!("another credential of {} remains", name.provider));
         hint(SEE_STATUS);
     }

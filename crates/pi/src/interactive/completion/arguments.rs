@@ -1,9 +1,10 @@
 //! Arguments of the commands of the screen.
 
-use pi_ai::providers::{PROVIDERS, ProviderInfo};
 use pi_coding_agent::session::AgentSession;
 use pi_tui::completion::Completion;
 use pi_tui::fuzzy;
+
+use crate::logins::forms::display_name;
 
 /// Returns the arguments of a command that match a text, best first; `None` if the command has no
 /// arguments to choose from.
@@ -11,7 +12,7 @@ pub(super) fn of(command: &str, text: &str, session: &AgentSession) -> Option<Ve
     let items = match command {
         "model" => models(session),
         "thinking" => thinking_levels(session),
-        "login" => providers(),
+        "login" => providers(session),
         _ => return None,
     };
     Some(matching(text, &items))
@@ -26,13 +27,23 @@ fn models(session: &AgentSession) -> Vec<Completion> {
     models.iter().map(|model| item(model)).collect()
 }
 
-/// Returns the providers that take a key.
-fn providers() -> Vec<Completion> {
-    let with_key = PROVIDERS.iter().filter(|provider| !provider.key_env.is_empty());
-    let item = |provider: &ProviderInfo| {
-        Completion::new(provider.id, provider.id).described(format!("{} · API key", provider.name))
+/// Returns the providers with the ways to sign in.
+fn providers(session: &AgentSession) -> Vec<Completion> {
+    let Some(registry) = session.models() else { return Vec::new() };
+    let models = registry.models();
+    let item = |id: &str| {
+        let choices = registry.login_methods(id);
+        let mut kinds: Vec<&str> = choices.iter().map(|choice| choice.kind.as_str()).collect();
+        kinds.dedup();
+        if kinds.is_empty() {
+            return None;
+        }
+        let description = format!("{} · {}", display_name(id), kinds.join("/"));
+        Some(Completion::new(id, id).described(description))
     };
-    with_key.map(item).collect()
+    let mut items: Vec<Completion> = models.providers().filter_map(item).collect();
+    items.sort_by(|a, b| a.insert.cmp(&b.insert));
+    items
 }
 
 fn thinking_levels(session: &AgentSession) -> Vec<Completion> {

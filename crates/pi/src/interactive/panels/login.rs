@@ -1,5 +1,8 @@
 //! The login: the way to sign in, the provider, its key. Cancelling goes back one step.
+//!
+//! An account, and a key that needs more than itself, are asked for by a [`flow`].
 
+pub(in crate::interactive) mod flow;
 #[cfg(test)]
 mod tests;
 
@@ -9,15 +12,19 @@ use pi_tui::{InputLine, Line, LineCache, Lines, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::entry::Entry;
-pub(in crate::interactive) use super::providers::Provider;
 use super::providers::ProviderList;
+pub(in crate::interactive) use super::providers::{Provider, Ways};
 use super::question::{Answer, Question};
 
-/// The key of a provider.
+/// The choice of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::interactive) struct Login {
-    pub(in crate::interactive) provider: Provider,
-    pub(in crate::interactive) key: String,
+pub(in crate::interactive) enum Login {
+    /// The key of a provider.
+    Key { provider: Provider, key: String },
+    /// A key that needs more than itself.
+    Form(Provider),
+    /// An account or a subscription.
+    Account(Provider),
 }
 
 /// The login.
@@ -30,9 +37,19 @@ pub(in crate::interactive) struct LoginPanel {
 }
 
 enum Step {
-    Method(Question<Method>),
-    Provider(Box<ProviderList>),
-    Key { provider: Provider, entry: Box<Entry> },
+    /// The way to sign in, of one provider if it is known already.
+    Method {
+        question: Question<Method>,
+        provider: Option<Provider>,
+    },
+    Provider {
+        method: Method,
+        list: Box<ProviderList>,
+    },
+    Key {
+        provider: Provider,
+        entry: Box<Entry>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +60,8 @@ enum Method {
 
 const TITLE: &str = "Select authentication method:";
 
-const NO_ACCOUNTS: &str = "\nThis version cannot sign in with an account. What works instead: an API \
-    key of the provider, or a login that another pi stored in auth.json until it expires.";
-
 impl LoginPanel {
-    /// Starts with the way to sign in, or with the key of a provider.
+    /// Starts with the way to sign in, or with the key of a provider that has no account.
     pub(in crate::interactive) fn new(
         providers: Vec<Provider>,
         provider: Option<Provider>,
@@ -55,8 +69,8 @@ impl LoginPanel {
         keymap: &Keymap,
     ) -> Self {
         let first = match provider {
-            Some(provider) => key_step(provider, None, keymap),
-            None => method_step("", keymap),
+            Some(provider) if !provider.ways.account => key_step(provider, None, keymap),
+            provider => method_step(provider, keymap),
         };
         Self { steps: vec![first], providers, check, cache: LineCache::default() }
     }
@@ -67,6 +81,35 @@ impl LoginPanel {
         match self.steps.is_empty() {
             true => PanelEvent::Close(None),
             false => PanelEvent::Changed,
+        }
+    }
+
+    /// Takes the choice of a way, and of a provider if there is one.
+    fn choose(
+        &mut self,
+        method: Method,
+        provider: Option<Provider>,
+        keymap: &Keymap,
+    ) -> PanelEvent<Login> {
+        match (method, provider) {
+            (Method::Account, Some(provider)) => PanelEvent::Close(Some(Login::Account(provider))),
+            (Method::Key, Some(provider)) if provider.ways.form => {
+                PanelEvent::Close(Some(Login::Form(provider)))
+            }
+            (Method::Key, Some(provider)) => self.next(key_step(provider, None, keymap)),
+            (method, None) => {
+                let title = match method {
+                    Method::Account => "Select provider to sign in to:",
+                    Method::Key => "Select provider to configure:",
+                };
+                let has_way = |provider: &&Provider| match method {
+                    Method::Account => provider.ways.account,
+                    Method::Key => provider.ways.key,
+                };
+                let providers = self.providers.iter().filter(has_way).cloned().collect();
+                let list = Box::new(ProviderList::new(title, providers, keymap));
+                self.next(Step::Provider { method, list })
+            }
         }
     }
 
@@ -81,13 +124,16 @@ impl LoginPanel {
     }
 }
 
-fn method_step(message: &str, keymap: &Keymap) -> Step {
-    let account = "Sign in with an account • not in this version";
+fn method_step(provider: Option<Provider>, keymap: &Keymap) -> Step {
+    let title = match &provider {
+        Some(provider) => format!("Login to {}", provider.name),
+        None => TITLE.to_owned(),
+    };
     let items = vec![
+        Item::new(Method::Account, "Sign in with an account"),
         Item::new(Method::Key, "Sign in with an API key"),
-        Item::new(Method::Account, account),
     ];
-    Step::Method(Question::new(TITLE, message, items, keymap))
+    Step::Method { question: Question::new(&title, "", items, keymap), provider }
 }
 
 fn key_step(provider: Provider, problem: Option<&str>, keymap: &Keymap) -> Step {
@@ -104,8 +150,8 @@ impl Panel<Login> for LoginPanel {
     fn render(&mut self, view: View<'_>) -> Lines {
         let step = self.steps.last_mut();
         self.cache.get(view, || match step {
-            Some(Step::Method(question)) => question.lines(view, None),
-            Some(Step::Provider(list)) => list.lines(view),
+            Some(Step::Method { question, .. }) => question.lines(view, None),
+            Some(Step::Provider { list, .. }) => list.lines(view),
             Some(Step::Key { entry, .. }) => entry.lines(view, None),
             None => vec![Line::new()],
         })
@@ -114,26 +160,25 @@ impl Panel<Login> for LoginPanel {
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Login> {
         self.cache.clear();
         let answer = match self.steps.last_mut() {
-            Some(Step::Method(question)) => match question.handle(input, keymap) {
-                Answer::Chosen(Method::Key) => {
-                    let title = "Select provider to configure:";
-                    let list = ProviderList::new(title, self.providers.clone(), keymap);
-                    return self.next(Step::Provider(Box::new(list)));
-                }
-                Answer::Chosen(Method::Account) => {
-                    return self.replace(method_step(NO_ACCOUNTS, keymap));
+            Some(Step::Method { question, provider }) => match question.handle(input, keymap) {
+                Answer::Chosen(method) => {
+                    let provider = provider.clone();
+                    return self.choose(method, provider, keymap);
                 }
                 other => other.map(|_| ()),
             },
-            Some(Step::Provider(list)) => match list.handle(input, keymap) {
-                Answer::Chosen(provider) => return self.next(key_step(provider, None, keymap)),
+            Some(Step::Provider { method, list }) => match list.handle(input, keymap) {
+                Answer::Chosen(provider) => {
+                    let method = *method;
+                    return self.choose(method, Some(provider), keymap);
+                }
                 other => other.map(|_| ()),
             },
             Some(Step::Key { provider, entry }) => match entry.handle(input, keymap) {
                 Answer::Chosen(key) => {
                     let (provider, key) = (provider.clone(), key.trim().to_owned());
                     return match (self.check)(&key) {
-                        None => PanelEvent::Close(Some(Login { provider, key })),
+                        None => PanelEvent::Close(Some(Login::Key { provider, key })),
                         problem => self.replace(key_step(provider, problem, keymap)),
                     };
                 }

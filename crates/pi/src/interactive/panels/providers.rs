@@ -16,8 +16,20 @@ pub(in crate::interactive) struct Provider {
     pub(in crate::interactive) id: String,
     /// The name for people.
     pub(in crate::interactive) name: String,
-    /// The source of its credential; `None` if it has none.
+    /// The state of its credential, such as `configured`; `None` if it has none.
     pub(in crate::interactive) source: Option<String>,
+    pub(in crate::interactive) ways: Ways,
+}
+
+/// The ways to sign in to a provider.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::interactive) struct Ways {
+    /// With an account or a subscription.
+    pub(in crate::interactive) account: bool,
+    /// With a key.
+    pub(in crate::interactive) key: bool,
+    /// A key needs more than itself, such as a region.
+    pub(in crate::interactive) form: bool,
 }
 
 /// A list of providers with a search.
@@ -32,7 +44,7 @@ impl ProviderList {
     pub(super) fn new(title: &'static str, providers: Vec<Provider>, keymap: &Keymap) -> Self {
         let item = |provider: Provider| {
             let mark = match &provider.source {
-                Some(source) => format!("✓ configured · {source}"),
+                Some(source) => format!("✓ {source}"),
                 None => "• not configured".to_owned(),
             };
             let name = provider.name.clone();

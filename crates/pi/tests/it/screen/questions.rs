@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::emulator::{Profile, Size};
 use super::home::Home;
 use super::program::Screen;
+use crate::logins::AuthorizationServer;
 
 const SIZE: Size = Size::new(80, 40);
 
@@ -39,17 +40,74 @@ fn a_key_is_stored_hidden_and_removed() {
     let home = Home::new();
     let mut screen = home.regular(SIZE);
     screen.wait_for("fake-1 • medium");
-    screen.submit("/login openai");
-    screen.wait_for("Login to OpenAI");
+    screen.submit("/login groq");
+    screen.wait_for("Login to Groq");
     screen.text("sk-secret-1234");
     screen.wait_for("1234");
     assert!(!screen.shown().contains("secret"), "{}", screen.shown());
     screen.key("enter");
-    screen.wait_for("Saved API key for OpenAI");
-    assert_eq!(stored(&home, "auth.json")["openai"]["key"], "sk-secret-1234");
-    screen.submit("/logout openai");
-    screen.wait_for("Removed the credential of OpenAI");
-    assert_eq!(stored(&home, "auth.json").get("openai"), None);
+    screen.wait_for("Saved API key for Groq");
+    assert_eq!(stored(&home, "auth.json")["groq"]["key"], "sk-secret-1234");
+    screen.submit("/logout groq");
+    screen.wait_for("Removed the credential of Groq");
+    assert_eq!(stored(&home, "auth.json").get("groq"), None);
+}
+
+/// A browser of the shell: it requests a page and the address to which the page sends it.
+const BROWSER: &str = r#"#!/bin/bash
+get() {
+  address=${1#http://}
+  host=${address%%/*}
+  exec 3<>"/dev/tcp/${host%:*}/${host#*:}"
+  printf 'GET /%s HTTP/1.1\r\nhost: %s\r\nconnection: close\r\n\r\n' "${address#*/}" "$host" >&3
+  cat <&3
+  exec 3>&-
+}
+get "$(get "$1" | tr -d '\r' | sed -n 's/^location: //p')"
+"#;
+
+#[cfg(unix)]
+#[test]
+fn an_account_signs_in_without_blocking_the_screen() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let server = AuthorizationServer::start();
+    let home = Home::new();
+    let mut models = home.models();
+    models["providers"]["corp"] = server.provider();
+    home.write(".pi/agent/models.json", models.to_string());
+    let mut more = serde_json::Map::new();
+    more.insert("oauth".to_owned(), serde_json::json!({ "corp": server.service() }));
+    home.settings(&more);
+    let browser = home.path("browser");
+    home.write("browser", BROWSER);
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+
+    // Without a browser the page is shown, and escape ends the login.
+    let mut screen = home.regular(SIZE);
+    screen.wait_for("fake-1 • medium");
+    screen.submit("/login corp");
+    screen.wait_for("Login to corp");
+    screen.key("enter");
+    screen.wait_for("Sign in on this page:");
+    screen.wait_for("/authorize?");
+    screen.key("escape");
+    screen.wait_for("Login cancelled");
+    drop(screen);
+
+    let mut command = home.command(&["--tui-mode", "regular"]);
+    command.env("BROWSER", &browser);
+    let mut screen = Screen::start(&command, SIZE, Profile::PLAIN);
+    screen.wait_for("fake-1 • medium");
+    screen.submit("/login corp");
+    screen.wait_for("Login to corp");
+    screen.key("enter");
+    screen.wait_for("Signed in to corp");
+    assert_eq!(stored(&home, "auth.json")["corp"]["access"], "planted-access");
+    screen.submit("/logout corp");
+    screen.wait_for("and revoked its tokens");
+    let raw = String::from_utf8_lossy(&screen.emulator.raw);
+    assert!(!raw.contains("planted-"), "a token was shown");
 }
 
 /// A command that needs approval runs after a yes, and the reason of a no reaches the model.

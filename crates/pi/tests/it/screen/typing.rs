@@ -108,8 +108,8 @@ fn a_large_paste_is_one_marker_and_arrives_whole() {
 fn the_key_of_a_login_is_not_shown() {
     let home = Home::new();
     let mut screen = ready(&home);
-    screen.submit("/login openai");
-    screen.wait_for("OpenAI");
+    screen.submit("/login groq");
+    screen.wait_for("Groq");
     screen.wait_until("a field", |emulator| {
         emulator.rows().iter().any(|row| row.text.trim_start().starts_with('>'))
     });

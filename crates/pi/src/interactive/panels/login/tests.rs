@@ -5,12 +5,14 @@ use super::super::testing::{keymap, press, shown};
 use super::*;
 
 fn provider(id: &str, name: &str, source: Option<&str>) -> Provider {
-    Provider { id: id.to_owned(), name: name.to_owned(), source: source.map(str::to_owned) }
+    let ways = Ways { account: id == "anthropic", key: true, form: id == "azure" };
+    Provider { id: id.to_owned(), name: name.to_owned(), source: source.map(str::to_owned), ways }
 }
 
 fn providers() -> Vec<Provider> {
     vec![
-        provider("anthropic", "Anthropic", Some("ANTHROPIC_API_KEY")),
+        provider("anthropic", "Anthropic", Some("env: ANTHROPIC_API_KEY")),
+        provider("azure", "Azure", None),
         provider("openai", "OpenAI", None),
     ]
 }
@@ -24,7 +26,7 @@ fn open(provider: Option<Provider>) -> LoginPanel {
 fn each_step_is_shown() {
     let mut panel = open(None);
     insta::assert_snapshot!("method", shown(&mut panel, 70, 24));
-    press(&mut panel, "enter");
+    press(&mut panel, "down enter");
     insta::assert_snapshot!("providers", shown(&mut panel, 70, 24));
     press(&mut panel, "\"open\" enter \"sk-secret-1234\"");
     insta::assert_snapshot!("key", shown(&mut panel, 70, 24));
@@ -36,8 +38,10 @@ fn a_key_is_masked_and_returned() {
     press(&mut panel, "\"sk-secret-1234\"");
     let text = shown(&mut panel, 70, 24);
     assert!(!text.contains("secret") && text.contains("1234"), "{text}");
-    let expected =
-        Login { provider: provider("openai", "OpenAI", None), key: "sk-secret-1234".to_owned() };
+    let expected = Login::Key {
+        provider: provider("openai", "OpenAI", None),
+        key: "sk-secret-1234".to_owned(),
+    };
     match press(&mut panel, "enter") {
         PanelEvent::Close(login) => assert_eq!(login, Some(expected)),
         _ => panic!("the login closes"),
@@ -47,7 +51,7 @@ fn a_key_is_masked_and_returned() {
 #[test]
 fn cancelling_goes_back_one_step() {
     let mut panel = open(None);
-    press(&mut panel, "enter enter");
+    press(&mut panel, "down enter enter");
     assert!(shown(&mut panel, 70, 24).contains("Login to Anthropic"));
     assert!(matches!(press(&mut panel, "escape"), PanelEvent::Changed));
     assert!(shown(&mut panel, 70, 24).contains("Select provider"));
@@ -57,11 +61,22 @@ fn cancelling_goes_back_one_step() {
 }
 
 #[test]
-fn what_does_not_work_is_said() {
-    let mut panel = open(None);
-    press(&mut panel, "down enter");
-    let text = shown(&mut panel, 70, 24);
-    assert!(text.contains("cannot sign in with an account"), "{text}");
+fn accounts_and_forms_close_the_panel() {
+    let closed = |panel: &mut LoginPanel, keys: &str| match press(panel, keys) {
+        PanelEvent::Close(login) => login,
+        _ => panic!("the login closes"),
+    };
+    let anthropic = providers().remove(0);
+    let login = closed(&mut open(None), "enter enter");
+    assert_eq!(login, Some(Login::Account(anthropic.clone())));
+    let login = closed(&mut open(Some(anthropic.clone())), "enter");
+    assert_eq!(login, Some(Login::Account(anthropic)));
+    let login = closed(&mut open(None), "down enter \"azure\" enter");
+    assert_eq!(login, Some(Login::Form(provider("azure", "Azure", None))));
+}
+
+#[test]
+fn an_empty_key_is_refused() {
     let mut panel = open(Some(provider("openai", "OpenAI", None)));
     assert!(matches!(press(&mut panel, "enter"), PanelEvent::Changed));
     let text = shown(&mut panel, 70, 24);
