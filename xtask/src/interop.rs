@@ -4,8 +4,8 @@
 //! The peers are websockets, aimock, llmock, dsh, litellm, llama, bedrock and smithy. Each is started,
 //! tested by pi-ai's example `interop`, and stopped. `sessions` and `config` compare with the
 //! TypeScript pi (`comparison.rs`; `--seconds` is for `config`), as do `modes`, `rpc-client`,
-//! `requests` and `extensions`, which have options of their own. `packages` installs from a registry server. `cloud`
-//! obtains credentials of clouds, `logins` signs in to an authorization server.
+//! `requests` and `extensions`, which have options of their own. `packages` installs from a registry
+//! server. `cloud` obtains credentials of clouds, `logins` signs in to an authorization server.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -73,6 +73,11 @@ pub(crate) enum InteropError {
 
 /// Tests all requested peers and prints the table.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
+    if let [kind, rest @ ..] = arguments
+        && let Some(driver) = drivers::DRIVERS.iter().find(|driver| driver.kind == *kind)
+    {
+        return drivers::run(driver, rest);
+    }
     match arguments {
         [cloud::KIND, rest @ ..] => return cloud::run(rest),
         [extensions::KIND, rest @ ..] => return extensions::run(rest),
