@@ -1,4 +1,4 @@
-// Starts oidc-provider, a certified authorization server, with short lifetimes and rotation.
+// Starts oidc-provider, a certified authorization server, with rotation of refresh tokens.
 // Arguments: the package's main file, the port.
 import { pathToFileURL } from 'node:url';
 const [main, port] = process.argv.slice(2);
@@ -41,7 +41,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   scopes: ['openid', 'offline_access', 'api'],
   claims: { openid: ['sub', 'email'] },
   conformIdTokenClaims: false,
-  ttl: { AccessToken: 20, DeviceCode: 60, RefreshToken: 600 },
+  ttl: { AccessToken: 3600, DeviceCode: 60, RefreshToken: 7200 },
   findAccount: (context, id) => ({ accountId: id, claims: () => ({ sub: id, email: `${id}@example.com` }) }),
 });
 provider.listen(Number(port), '127.0.0.1');

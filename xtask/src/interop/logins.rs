@@ -1,6 +1,7 @@
-//! `cargo xtask interop logins [--dir PATH]`: logins at oidc-provider, a certified server.
+//! `cargo xtask interop logins [--dir PATH] [--binary PATH]`: logins at oidc-provider, a certified
+//! server.
 //!
-//! pi-ai's example `logins` signs in, renews and revokes.
+//! pi-ai's example `logins` signs in, renews and revokes. With a build of `pi`, its commands do too.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,11 +21,17 @@ const INSTALL: &str = "npm install --prefix oidc oidc-provider";
 
 /// Runs the task with the arguments after its name.
 pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
-    let directory = match arguments {
-        [] => super::default_directory().ok_or(InteropError::NoDirectory)?,
-        ["--dir", path] => PathBuf::from(path),
-        other => return Err(InteropError::Usage(other.join(" "))),
-    };
+    let (mut directory, mut binary) = (None, None);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let usage = || InteropError::Usage(format!("logins {argument}"));
+        match *argument {
+            "--dir" => directory = Some(PathBuf::from(rest.next().ok_or_else(usage)?)),
+            "--binary" => binary = Some(PathBuf::from(rest.next().ok_or_else(usage)?)),
+            _ => return Err(usage()),
+        }
+    }
+    let directory = directory.or_else(super::default_directory).ok_or(InteropError::NoDirectory)?;
     let directory = std::path::absolute(directory).map_err(io("find the directory"))?;
     let mut table = Table::default();
     if !directory.join(SERVER).exists() {
@@ -34,7 +41,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     }
     super::build(KIND)?;
     let scratch = std::env::temp_dir().join(format!("pi-interop-logins-{}", std::process::id()));
-    fs::create_dir_all(&scratch).map_err(io("create a directory"))?;
+    fs::create_dir_all(scratch.join("home")).map_err(io("create a directory"))?;
     let script = scratch.join("oidc.mjs");
     fs::write(&script, STARTER).map_err(io("write the starter"))?;
     let port = free_port().map_err(io("get a port"))?;
@@ -48,6 +55,12 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
 
     let mut example = super::cargo("run", KIND);
     example.arg("--").arg(format!("http://127.0.0.1:{port}"));
+    if let Some(binary) = binary {
+        let binary = std::path::absolute(binary).map_err(io("find the binary"))?;
+        example.arg(binary).arg(scratch.join("home"));
+    } else {
+        table.skip("pi", "pass a build with --binary to test its commands");
+    }
     let output = example.stderr(Stdio::inherit()).output().map_err(io("run the example"))?;
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         match serde_json::from_str::<Row>(line) {

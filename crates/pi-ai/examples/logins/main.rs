@@ -1,12 +1,15 @@
 //! Signs in at a certified authorization server, with a scripted browser.
 //!
-//!     cargo run -p pi-ai --example logins -- ISSUER
+//!     cargo run -p pi-ai --example logins -- ISSUER [BINARY HOME]
 //!
 //! `cargo xtask interop logins` starts the server and runs this program; see `docs/interop.md`. It
-//! prints one line of JSON for each case; the caller builds a table and sets the exit code.
+//! prints one line of JSON for each case; the caller builds a table and sets the exit code. With the
+//! program `pi` and a home directory for it, its commands are tested too.
 
 mod browser;
+mod program;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +25,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use browser::Browser;
+use program::Program;
 
 /// The outcome of a case; `Err` describes the problem.
 type Outcome = Result<(), String>;
@@ -31,7 +35,11 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [issuer] = arguments.as_slice() else { return Err("usage: logins ISSUER".to_owned()) };
+    let (issuer, program) = match arguments.as_slice() {
+        [issuer] => (issuer, None),
+        [issuer, binary, home] => (issuer, Some((Path::new(binary), Path::new(home)))),
+        _ => return Err("usage: logins ISSUER [BINARY HOME]".to_owned()),
+    };
     let peer = Peer { issuer: issuer.clone(), web: WebClient::new(Arc::new(|_| None)) };
     report("discovery", peer.discovery()).await;
     report("browser", peer.browser()).await;
@@ -43,6 +51,11 @@ async fn main() -> Result<(), String> {
     report("rotation", peer.rotation()).await;
     report("reuse revokes", peer.reuse()).await;
     report("revocation", peer.revocation()).await;
+    if let Some((binary, home)) = program {
+        let program = Program::new(binary, home, issuer, peer.web.clone())?;
+        report("pi auth login", program.login()).await;
+        report("50 processes", async { program.race() }).await;
+    }
     Ok(())
 }
 
