@@ -270,7 +270,8 @@ impl<'s> Run<'s> {
         }
         let mut message = stream.result().await;
         // The stream is gone, so this is the only reference and nothing is copied.
-        Arc::make_mut(&mut message).thinking_level = Some(thinking_level);
+        // A provider that routes requests sets the level of the model that answered.
+        Arc::make_mut(&mut message).thinking_level.get_or_insert(thinking_level);
         self.consumption.turn(&message.usage);
         let as_message = AgentMessage::from(Message::Assistant(Arc::clone(&message)));
         if !started {

@@ -44,8 +44,9 @@ pub use questions::{
 pub use registry::{
     ArgumentCompleter, Command, CommandHandler, Completion, CompletionProvider, CompletionRequest,
     Exposure, Flag, FlagKind, FlagValue, NamedCommand, ProviderRegistration, Registry,
-    RegistryError, RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut,
-    Suggestion, Suggestions, ToolRegistration, command_handler,
+    RegistryError, RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Route,
+    RouteReason, RouteRequest, Router, Shortcut, Suggestion, Suggestions, ToolRegistration,
+    VIRTUAL_API, VirtualModel, command_handler,
 };
 pub use runner::{Asked, ExtensionFailure, Extensions};
 pub use ui::{

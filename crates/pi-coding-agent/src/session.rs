@@ -36,9 +36,10 @@ mod stats;
 mod subscribers;
 mod toolbox;
 mod tree;
+mod virtual_model;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pi_agent::{Agent, RunSettings};
 use pi_protocol::{AgentMessage, Declarations, Entry, History, Model, Provider};
@@ -83,6 +84,7 @@ use rate_limits::LimitLog;
 use selection::Selection;
 use shell::RunningCommands;
 use toolbox::Toolbox;
+use virtual_model::{Routing, VirtualProvider};
 
 /// A handle to a session; clones are the same session.
 #[derive(Clone)]
@@ -104,6 +106,7 @@ struct Inner {
     provider: Arc<dyn Provider>,
     warmer: Arc<CacheWarmer>,
     cache_health: Mutex<CacheHealth>,
+    routing: Mutex<Routing>,
     models: Option<Arc<ModelRegistry>>,
     workspace: Arc<Workspace>,
     toolbox: Toolbox,
@@ -146,12 +149,17 @@ impl AgentSession {
         }
         let registry = parts.extensions.registry().clone();
         let limits = LimitLog::default();
-        let provider: Arc<dyn Provider> = Arc::new(RoutingProvider {
+        let this: Arc<OnceLock<WeakAgentSession>> = Arc::default();
+        let routed = |provider: Arc<dyn Provider>, is_loop: bool| -> Arc<dyn Provider> {
+            Arc::new(VirtualProvider { provider, session: Arc::clone(&this), is_loop })
+        };
+        let provider = Arc::new(RoutingProvider {
             client: parts.provider,
             registry: registry.clone(),
             models: parts.models.clone(),
             limits: limits.clone(),
         });
+        let provider = routed(provider, false);
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
         let mut settings = RunSettings::new(model);
         settings.thinking_level = parts.thinking_level;
@@ -159,7 +167,7 @@ impl AgentSession {
         let warmer: Arc<CacheWarmer> = Arc::default();
         let warmed =
             WarmedProvider { provider: Arc::clone(&provider), warmer: Arc::clone(&warmer) };
-        let agent = Agent::new(Arc::new(warmed), settings);
+        let agent = Agent::new(routed(Arc::new(warmed), true), settings);
         let selection = Selection {
             model: parts.model,
             thinking_level: parts.thinking_level,
@@ -167,8 +175,8 @@ impl AgentSession {
             active_tools: parts.active_tools,
         };
         let sync = ContextState::new(outline, log.is_empty());
-        let session = Self(Arc::new_cyclic(|this| {
-            let this = WeakAgentSession(this.clone());
+        let session = Self(Arc::new_cyclic(|own| {
+            let this = WeakAgentSession(own.clone());
             let context = ExtensionContext::new(
                 this.clone(),
                 parts.runtime.clone(),
@@ -181,6 +189,7 @@ impl AgentSession {
                 provider,
                 warmer,
                 cache_health: Mutex::default(),
+                routing: Mutex::default(),
                 models: parts.models,
                 toolbox: Toolbox::new(
                     parts.tools,
@@ -211,6 +220,8 @@ impl AgentSession {
             }
         }));
         session.0.warmer.attach(session.downgrade());
+        // A second call would name the same session.
+        let _ = this.set(session.downgrade());
         session.attach_to_loop();
         session.read_registry();
         if parts.restore_tools {

@@ -11,6 +11,7 @@ mod listeners;
 mod login;
 mod output;
 mod provider;
+mod router;
 mod tool;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -40,6 +41,7 @@ pub(crate) use listeners::{Listeners, is_progress};
 pub(crate) use login::provider_login;
 pub(crate) use output::output_from_json;
 pub(crate) use provider::JsProvider;
+pub(crate) use router::router;
 pub(crate) use tool::JsTool;
 
 /// An extension file on a JavaScript thread.

@@ -40,7 +40,11 @@ pub struct AssistantStream {
     /// Closes the source at the moment of cancellation.
     _close_on_cancel: CancelRegistration,
     started: Instant,
+    /// Opens the stream that takes the place of this one.
+    opening: Option<Mutex<Opening>>,
 }
+
+type Opening = Pin<Box<dyn Future<Output = AssistantStream> + Send>>;
 
 /// Shared with the cancellation callback. The lock is held only while polling, never across an
 /// await, and the callback does not wait for it.
@@ -76,7 +80,23 @@ impl AssistantStream {
             cancel,
             _close_on_cancel: close_on_cancel,
             started: Instant::now(),
+            opening: None,
         }
+    }
+
+    /// Creates a stream that `open` opens when it is first polled, with a token that this stream
+    /// cancels. Until then the message is an empty one of `model`.
+    pub fn deferred<F>(
+        model: &Model,
+        cancel: CancelToken,
+        open: impl FnOnce(CancelToken) -> F,
+    ) -> Self
+    where
+        F: Future<Output = Self> + Send + 'static,
+    {
+        let mut stream = Self::new(model, Failed(None), cancel);
+        stream.opening = Some(Mutex::new(Box::pin(open(stream.cancel.clone()))));
+        stream
     }
 
     /// Creates the stream of an answer that failed before anything was sent.
@@ -139,6 +159,20 @@ impl Stream for AssistantStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AssistantEvent>> {
         let this = self.get_mut();
+        if this.cancel.is_cancelled() {
+            this.opening = None;
+        }
+        if let Some(opening) = &mut this.opening {
+            // The lock only makes the stream `Sync`; there is no other user.
+            let opening = opening.get_mut().unwrap_or_else(PoisonError::into_inner);
+            match opening.as_mut().poll(cx) {
+                Poll::Ready(stream) => *this = stream,
+                Poll::Pending if Pin::new(&mut this.cancelled).poll(cx).is_ready() => {
+                    this.opening = None;
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
         let State::Streaming(builder) = &mut this.state else { return Poll::Ready(None) };
         loop {
             if this.cancel.is_cancelled() && !builder.is_finished() {

@@ -114,7 +114,13 @@ async fn choose(
     outline: Option<&Outline>,
     chosen: &mut ChosenModel,
 ) -> Result<(), SelectModelError> {
-    if let Some(used) = outline.and_then(|outline| outline.model.as_ref()) {
+    let used = outline.and_then(|outline| {
+        // A virtual model stays selected, although other models give its answers.
+        let selected = outline.selected.as_ref();
+        let selected = selected.filter(|one| registry.is_virtual(&one.provider, &one.model_id));
+        selected.or(outline.model.as_ref())
+    });
+    if let Some(used) = used {
         let (provider, id) = (used.provider.as_str(), used.model_id.as_str());
         let mut found = registry.look_up(provider, Some(id)).await.map_err(|reason| {
             let (origin, model) = (ModelOrigin::Session, format!("{provider}/{id}"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::registry::{
     Command, CompletionProvider, Flag, FlagValue, ProviderRegistration, Registry, RegistryError,
-    RenderTarget, Renderer, Shortcut, ToolRegistration,
+    RenderTarget, Renderer, Shortcut, ToolRegistration, VirtualModel,
 };
 use super::ui::{DialogCounter, ExtensionUi, Ui};
 use super::{ExtensionFailure, QuestionKind, RunMode};
@@ -72,6 +72,11 @@ impl ExtensionApi {
     /// Registers a provider, or changes one of the same id.
     pub fn register_provider(&self, provider: ProviderRegistration) -> Result<(), RegistryError> {
         self.registry.register_provider(&self.owner, provider)
+    }
+
+    /// Registers a virtual model, or replaces one of the same provider and id.
+    pub fn register_virtual_model(&self, model: VirtualModel) {
+        self.registry.register_virtual_model(&self.owner, model);
     }
 
     /// Registers a renderer.

@@ -8,6 +8,7 @@
 mod commands;
 mod flags;
 mod items;
+mod virtual_models;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,6 +24,7 @@ pub use items::{
     RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut, Suggestion,
     Suggestions, ToolRegistration,
 };
+pub use virtual_models::{Route, RouteReason, RouteRequest, Router, VIRTUAL_API, VirtualModel};
 
 use super::{Extension, QuestionKind};
 
@@ -47,6 +49,7 @@ struct Contents {
     flag_values: Vec<(String, FlagValue)>,
     shortcuts: Vec<Owned<Shortcut>>,
     providers: Vec<Owned<ProviderRegistration>>,
+    virtual_models: Vec<Owned<VirtualModel>>,
     renderers: Vec<Owned<(RenderTarget, Renderer)>>,
     completions: Vec<Owned<CompletionProvider>>,
     answers: BTreeSet<(Arc<str>, QuestionKind)>,
@@ -280,6 +283,7 @@ impl Registry {
         contents.commands.sort_by_key(|item| rank(&item.owner));
         contents.flags.sort_by_key(|item| rank(&item.owner));
         contents.providers.sort_by_key(|item| rank(&item.owner));
+        contents.virtual_models.sort_by_key(|item| rank(&item.owner));
         contents.renderers.sort_by_key(|item| rank(&item.owner));
         contents.completions.sort_by_key(|item| rank(&item.owner));
         contents.changed();
@@ -390,6 +394,7 @@ impl Registry {
         contents.flags.retain(|item| *item.owner != *owner);
         contents.shortcuts.retain(|item| *item.owner != *owner);
         contents.providers.retain(|item| *item.owner != *owner);
+        contents.virtual_models.retain(|item| *item.owner != *owner);
         contents.renderers.retain(|item| *item.owner != *owner);
         contents.completions.retain(|item| *item.owner != *owner);
         contents.answers.retain(|(item, _)| **item != *owner);

@@ -20,6 +20,8 @@ pub struct Models {
     file: Arc<ModelsFile>,
     local: Arc<Vec<LocalServer>>,
     updates: Arc<ModelUpdates>,
+    /// Models that route their requests. They hide models of the same id.
+    virtual_models: Arc<Vec<Arc<Model>>>,
 }
 
 impl Models {
@@ -33,6 +35,27 @@ impl Models {
     pub(super) fn with_updates(mut self, updates: ModelUpdates) -> Self {
         self.updates = Arc::new(updates);
         self
+    }
+
+    /// Replaces the virtual models.
+    #[must_use]
+    pub(super) fn with_virtual(mut self, models: Vec<Arc<Model>>) -> Self {
+        self.virtual_models = Arc::new(models);
+        self
+    }
+
+    /// Returns the virtual models of a provider.
+    fn virtual_models_of(&self, provider: &str) -> impl Iterator<Item = &Model> {
+        let models = self.virtual_models.iter().map(AsRef::as_ref);
+        models.filter(move |model: &&Model| model.provider == provider)
+    }
+
+    /// Returns true if the provider has only virtual models.
+    pub(super) fn is_virtual(&self, provider: &str) -> bool {
+        self.virtual_models_of(provider).next().is_some()
+            && catalog::providers().all(|known| known != provider)
+            && self.record(provider).is_none()
+            && !self.is_local(provider)
     }
 
     /// Returns the updates of the catalog.
@@ -62,6 +85,18 @@ impl Models {
         built_in
             .chain(own.filter(|id| catalog::providers().all(|known| known != *id)))
             .chain(self.local.iter().map(|server| server.provider))
+            .chain(self.virtual_providers())
+    }
+
+    /// Returns the ids of the providers that have only virtual models.
+    fn virtual_providers(&self) -> impl Iterator<Item = &str> {
+        let models = &self.virtual_models;
+        let is_first = |at: usize, provider: &str| {
+            models.iter().take(at).all(|earlier| earlier.provider != provider)
+        };
+        let ids = models.iter().enumerate().map(|(at, model)| (at, model.provider.as_str()));
+        let new = ids.filter(move |(at, id)| is_first(*at, id) && self.is_virtual(id));
+        new.map(|(_, id)| id)
     }
 
     /// Returns the display name that the user's file or an extension gives a provider.
@@ -123,11 +158,21 @@ impl Models {
         names.extend(
             local.flat_map(|server| &server.models).map(|model| named(&model.id, &model.name)),
         );
+        for model in self.virtual_models_of(provider) {
+            let name = ModelName { provider, id: &model.id, name: &model.name };
+            match names.iter_mut().find(|known| known.id == model.id) {
+                Some(hidden) => *hidden = name,
+                None => names.push(name),
+            }
+        }
         names
     }
 
     /// Returns the model with exactly these ids.
     pub fn find(&self, provider: &str, id: &str) -> Option<Model> {
+        if let Some(model) = self.virtual_models_of(provider).find(|model| model.id == id) {
+            return Some(model.clone());
+        }
         self.patched(provider, id, || {
             self.updates.find(provider, id).or_else(|| catalog::find(provider, id)).or_else(|| {
                 let server = self.local.iter().find(|server| server.provider == provider)?;
@@ -141,6 +186,9 @@ impl Models {
         // The names begin with those of the catalog, so its lines are read only once.
         let mut built_in = catalog::models(provider);
         let record = |name: ModelName<'_>| match built_in.next() {
+            Some(_) if self.virtual_models_of(provider).any(|model| model.id == name.id) => {
+                self.find(provider, name.id)
+            }
             Some(model) => self.patched(provider, name.id, || {
                 self.updates.find(provider, name.id).or(Some(model))
             }),

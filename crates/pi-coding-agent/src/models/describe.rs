@@ -10,6 +10,7 @@ use super::definitions::Models;
 use super::listing::matching;
 use super::registry::ModelRegistry;
 use super::usable::UnusableModel;
+use crate::extension::VIRTUAL_API;
 
 /// Origin of the record of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +118,7 @@ impl ModelRegistry {
     /// Returns the origin of a record, and true if another place changes it.
     fn origin(&self, models: &Models, model: &Model) -> (RecordSource, bool) {
         let (provider, id) = (&model.provider, &model.id);
-        if self.is_registered(provider, id) {
+        if self.is_registered(provider, id) || model.api == VIRTUAL_API {
             return (RecordSource::Extension, false);
         }
         let record = models.record(provider);

@@ -28,7 +28,7 @@ use super::login_hooks::ProviderLogin;
 use super::resolve::ModelName;
 use super::updates::ModelUpdates;
 use crate::config::{AuthStore, Settings, ValueResolver};
-use crate::extension::Registry;
+use crate::extension::{Registry, VIRTUAL_API};
 use crate::secrets::configured_secrets;
 use crate::{Diagnostic, Environment};
 
@@ -188,7 +188,7 @@ impl ModelRegistry {
     /// Returns true if the provider is supported and has credentials or needs none. Runs no command:
     /// a command counts as a credential until it fails.
     pub fn is_available(&self, provider: &str) -> bool {
-        if self.streams_itself(provider) {
+        if self.streams_itself(provider) || self.models().is_virtual(provider) {
             return true;
         }
         if !self.shared.read(|state| state.models.is_supported(provider)) {
@@ -299,7 +299,9 @@ impl ModelRegistry {
             .iter()
             .filter_map(|provider| Some((provider.id.clone(), provider.record().ok()?)))
             .collect();
+        let virtual_models = registry.virtual_models().into_iter().map(|one| one.model).collect();
         self.shared.write(|state| {
+            state.models = state.models.clone().with_virtual(virtual_models);
             let changed = records != state.registered.records;
             state.registered = Registered { generation, records, streaming, logins };
             if changed {
@@ -323,6 +325,11 @@ impl ModelRegistry {
     /// Returns true if an extension answers the requests of a provider.
     pub(super) fn streams_itself(&self, provider: &str) -> bool {
         self.shared.read(|state| state.registered.streaming.contains(provider))
+    }
+
+    /// Returns true for a virtual model.
+    pub(crate) fn is_virtual(&self, provider: &str, id: &str) -> bool {
+        self.models().find(provider, id).is_some_and(|model| model.api == VIRTUAL_API)
     }
 
     /// Returns true if an extension defines this model.

@@ -11,6 +11,7 @@ use super::credential_error::CredentialError;
 use super::initial::default_model;
 use super::local::{self, ServerKind};
 use super::registry::ModelRegistry;
+use crate::extension::VIRTUAL_API;
 
 /// The reasons why a model cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +132,10 @@ impl ModelRegistry {
     }
 
     pub(super) fn check_format(&self, model: &Model) -> Result<(), UnusableModel> {
-        if wire::format(&model.api).is_some() || self.streams_itself(&model.provider) {
+        if wire::format(&model.api).is_some()
+            || model.api == VIRTUAL_API
+            || self.streams_itself(&model.provider)
+        {
             return Ok(());
         }
         let (provider, api) = (model.provider.clone(), model.api.clone());

@@ -182,7 +182,8 @@ impl AgentSession {
         let same = |model: Arc<Model>| {
             model.provider == request.model.provider && model.id == request.model.id
         };
-        if !wanted || !self.model().is_some_and(same) {
+        let model = self.routed_model().map(|(model, _)| model).or_else(|| self.model());
+        if !wanted || !model.is_some_and(same) {
             return false;
         }
         let messages = self.0.agent.messages();

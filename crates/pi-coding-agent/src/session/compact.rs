@@ -126,7 +126,7 @@ impl AgentSession {
     pub(super) async fn compact_if_needed(&self, when: CheckTime) -> bool {
         let messages = self.messages();
         let Some(answer) = last_answer(messages.iter()).cloned() else { return false };
-        let Some(model) = self.model() else { return false };
+        let Some(model) = self.effective_model() else { return false };
         let settings = self.compaction_settings(&model);
         let compacted_at = self.compacted_at();
         let (recovery_attempted, edited) = {
@@ -152,7 +152,12 @@ impl AgentSession {
                 false
             }
             CompactionDecision::Overflow { retry } => {
-                self.compact_automatically(CompactionReason::Overflow, retry).await && retry
+                let again =
+                    self.compact_automatically(CompactionReason::Overflow, retry).await && retry;
+                if again {
+                    self.retries(&answer);
+                }
+                again
             }
             CompactionDecision::GiveUp(why) => {
                 self.emit(SessionEvent::CompactionEnd {
@@ -172,7 +177,7 @@ impl AgentSession {
 
     /// Compacts between two turns of a run, if the next request would leave too little room.
     pub(super) async fn compact_between_turns(&self, turn: &FinishedTurn) {
-        let Some(model) = self.model() else { return };
+        let Some(model) = self.effective_model() else { return };
         let settings = self.compaction_settings(&model);
         let results: u64 = turn
             .tool_results
@@ -189,8 +194,12 @@ impl AgentSession {
     }
 
     /// Compacts without being asked. Returns true if the session was compacted.
-    async fn compact_automatically(&self, reason: CompactionReason, retry: bool) -> bool {
-        let Some(model) = self.model() else { return false };
+    pub(super) async fn compact_automatically(
+        &self,
+        reason: CompactionReason,
+        retry: bool,
+    ) -> bool {
+        let Some(model) = self.effective_model() else { return false };
         let settings = self.compaction_settings(&model);
         let plan = if retry { self.plan(Some(&settings)) } else { self.plan(None) };
         // Nothing to compact is nothing to report: a failed answer stays where it is.
@@ -235,7 +244,7 @@ impl AgentSession {
                 .ok_or(CompactionError::NothingToCompact)?;
             return Ok(plan);
         }
-        let model = self.model().ok_or(CompactError::NoModel)?;
+        let model = self.effective_model().ok_or(CompactError::NoModel)?;
         let settings = self.compaction_settings(&model);
         Ok(self.log().plan_compaction(&settings, &self.effects_resolver())?)
     }
@@ -314,7 +323,7 @@ impl AgentSession {
         plan: &CompactionPlan,
         attempt: &Attempt<'_>,
     ) -> Result<CompactionOutcome, CompactError> {
-        let model = self.model().ok_or(CompactError::NoModel)?;
+        let model = self.summary_model().ok_or(CompactError::NoModel)?;
         let provider = self.retrying_provider(Some(attempt.reason));
         let summarizer = self.summarizer(&provider, model, attempt.cancel);
         compact(&summarizer, plan, attempt.instructions).await.map_err(|error| match error {
@@ -361,7 +370,7 @@ impl AgentSession {
         .await;
     }
 
-    fn compaction_settings(&self, model: &Model) -> CompactionSettings {
+    pub(super) fn compaction_settings(&self, model: &Model) -> CompactionSettings {
         self.settings().compaction_for(&model.provider, &model.id)
     }
 

@@ -21,7 +21,7 @@ impl AgentSession {
         let messages = self.messages();
         let retry = self.settings().retry;
         let attempt = self.0.activity.run(|run| run.retry_attempt);
-        let model = self.model();
+        let model = self.effective_model();
         !self.0.activity.is_abort_requested()
             && retry.enabled
             && attempt < retry.max_retries
@@ -36,7 +36,7 @@ impl AgentSession {
         let Some(answer) = last_answer(messages.iter()).cloned() else { return false };
         let settings = self.settings().retry;
         let enabled = settings.enabled && settings.max_retries > 0;
-        if !enabled || !is_transient(&answer, self.model().as_deref()) {
+        if !enabled || !is_transient(&answer, self.effective_model().as_deref()) {
             return false;
         }
         let error = answer.error_message.clone().unwrap_or_else(|| "Unknown error".to_owned());
@@ -63,7 +63,10 @@ impl AgentSession {
         let final_error = match omitted {
             _ if cancelled => "Retry cancelled".to_owned(),
             Err(error) => error.to_string(),
-            Ok(()) => return true,
+            Ok(()) => {
+                self.retries(&answer);
+                return true;
+            }
         };
         self.give_up(attempt, final_error).await;
         false

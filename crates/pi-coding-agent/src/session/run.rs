@@ -45,6 +45,7 @@ impl Run {
     pub async fn finish(mut self) -> Outcome {
         let session = self.session.clone();
         let messages = std::mem::take(&mut self.messages);
+        session.forget_failure();
         session.announce_guard().await;
         let mut outcome = ended(session.0.agent.prompt_messages(messages).await);
         loop {

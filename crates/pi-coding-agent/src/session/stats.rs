@@ -57,7 +57,7 @@ impl AgentSession {
 
     /// Returns the size of the context; `None` without a model whose window is known.
     pub fn context_usage(&self) -> Result<Option<ContextUsage>, SessionError> {
-        let window = self.model().map_or(0, |model| model.context_window);
+        let window = self.effective_model().map_or(0, |model| model.context_window);
         if window == 0 {
             return Ok(None);
         }

@@ -191,7 +191,7 @@ impl AgentSession {
         if !options.summarize || left.is_empty() {
             return Ok(Some(departure));
         }
-        let model = self.model().ok_or(NavigationError::NoModel)?;
+        let model = self.summary_model().ok_or(NavigationError::NoModel)?;
         let settings = self.settings().branch_summary;
         let provider = self.retrying_provider(None);
         let summarizer = self.summarizer(&provider, model, cancel);

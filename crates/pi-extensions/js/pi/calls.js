@@ -46,5 +46,6 @@ exports.startStream = (...args) => require("pi:providers").startStream(...args);
 exports.login = (...args) => require("pi:logins").login(...args);
 exports.refreshLogin = (...args) => require("pi:logins").refreshLogin(...args);
 exports.loginApiKey = (...args) => require("pi:logins").loginApiKey(...args);
+exports.routeModel = (...args) => require("pi:virtual-models").route(...args);
 exports.streamEvent = (number, event) => require("pi:streams").receive(number, event);
 exports.setUpSession = (number) => require("pi:session-manager").setUp(number);

@@ -1,62 +1,44 @@
-// Virtual models: entries of the model list that pass each request on to another model.
+// Virtual models: entries of the model list that route each request to another model.
 
 const handles = require("pi:handles");
 const native = require("native:session");
-
-/** Virtual models by provider: Map of id to { binding, model, state }. */
-const providers = new Map();
-
-/** Runs a request on the model that the router picks. */
-async function* routed(binding, entry, context, options) {
-	const { createContext } = require("pi:context");
-	const request = {
-		context,
-		messages: context.messages,
-		thinkingLevel: options.reasoning ?? "off",
-		state: entry.state,
-		signal: options.signal,
-		sessionId: options.sessionId,
-	};
-	const route = await entry.model.route(request, createContext(binding));
-	if (route?.state !== undefined) entry.state = route.state;
-	const target = route?.model;
-	if (target === undefined) throw new Error(`Virtual model ${entry.model.provider}/${entry.model.id}: route() returned no model`);
-	const level = route.thinkingLevel ?? options.reasoning;
-	const { apiKey, headers, ...rest } = options;
-	yield* require("pi:streams").stream(binding, target, context, { ...rest, reasoning: level });
-}
-
-/** Registers all virtual models of a provider. */
-function publish(binding, provider) {
-	const models = [...(providers.get(provider)?.values() ?? [])];
-	if (models.length === 0) {
-		native.unregisterProvider(binding.id, provider);
-		return;
-	}
-	const streamSimple = (model, context, options) => {
-		const entry = providers.get(provider)?.get(model.id);
-		if (entry === undefined) throw new Error(`Virtual model ${provider}/${model.id} is no longer registered`);
-		return routed(entry.binding, entry, context, options);
-	};
-	const described = models.map(({ model }) => {
-		const { id, name, reasoning = true, input = ["text"], contextWindow = 128000, maxTokens = 16384, cost } = model;
-		return { id, name: name ?? id, api: "virtual", reasoning, input, contextWindow, maxTokens, cost };
-	});
-	const config = { name: provider, api: "virtual", models: described };
-	native.registerProvider(binding.id, handles.add({ binding, config: { ...config, streamSimple } }), provider, config, true, null);
-}
+const signals = require("pi:signals");
 
 exports.register = function register(binding, model) {
 	if (typeof model?.route !== "function") throw new Error("A virtual model must define route().");
-	const provider = String(model.provider);
-	if (!providers.has(provider)) providers.set(provider, new Map());
-	const known = providers.get(provider);
-	for (const [id, entry] of known) if (entry.binding.isStale) known.delete(id);
-	known.set(String(model.id), { binding, model, state: undefined });
-	publish(binding, provider);
+	const { provider, id, name, thinkingLevels, contextWindow, maxTokens, input } = model;
+	for (const [field, value] of Object.entries({ provider, id })) {
+		if (typeof value !== "string" || value === "") throw new Error(`A virtual model must define "${field}".`);
+	}
+	const number = handles.add({ binding, model });
+	try {
+		const definition = { provider, id, name, thinkingLevels, contextWindow, maxTokens, input };
+		native.registerVirtualModel(binding.id, number, definition);
+	} catch (error) {
+		handles.release(number);
+		throw error;
+	}
 };
 
 exports.unregister = function unregister(binding, provider, id) {
-	providers.get(provider)?.delete(id);
-	publish(binding, String(provider));
+	native.unregisterVirtualModel(binding.id, String(provider), String(id));
+};
+
+/** Picks the model of a request: `{ provider, id, thinkingLevel?, state? }`, with a state that is new. */
+exports.route = async function route(number, request, token) {
+	const { binding, model } = handles.get(number);
+	const { createContext } = require("pi:context");
+	const signal = signals.open(token);
+	try {
+		const routed = await model.route({ ...request, signal }, createContext(binding));
+		const target = routed?.model;
+		if (target === undefined || target === null) {
+			throw new Error(`route() of virtual model ${model.provider}/${model.id} returned no model`);
+		}
+		const { provider, id } = target;
+		const state = routed.state === request.state ? undefined : routed.state;
+		return { provider, id, thinkingLevel: routed.thinkingLevel, state };
+	} finally {
+		signals.close(token);
+	}
 };

@@ -243,7 +243,8 @@ impl JsSource {
             let error = event["message"]["errorMessage"].as_str().unwrap_or("The request failed.");
             out.fail(reason.unwrap_or(StopReason::Error), error);
         }
-        if let Ok(message) = message {
+        if let Ok(mut message) = message {
+            message.thinking_level = message.thinking_level.or(out.message().thinking_level);
             *out.message_mut() = message;
         }
     }

@@ -133,7 +133,10 @@ impl AgentTool for JsTool {
 }
 
 /// Waits for a call while another future may abort it.
-async fn with_abort<T>(call: impl Future<Output = T>, abort: impl Future<Output = ()>) -> T {
+pub(super) async fn with_abort<T>(
+    call: impl Future<Output = T>,
+    abort: impl Future<Output = ()>,
+) -> T {
     let mut call = std::pin::pin!(call);
     let mut abort = std::pin::pin!(abort);
     tokio::select! {

@@ -29,4 +29,5 @@ mod trial;
 mod tui;
 mod typebox;
 mod ui;
+mod virtual_models;
 mod web;

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use pi_protocol::{AgentMessage, Declarations, Message};
+use pi_protocol::{AgentMessage, Declarations, EntryBody, Message};
 
 use super::Session;
 use crate::SessionError;
-use crate::log::{Kind, Role};
+use crate::log::{Kind, Reader, Role};
 use crate::projection::{self, ModelRef};
 
 /// The context of a session without its messages.
@@ -26,6 +26,8 @@ pub struct Outline {
     pub thinking_level: String,
     /// The model that was last selected or used.
     pub model: Option<ModelRef>,
+    /// The model that was last selected. Its answers may be those of another one.
+    pub selected: Option<ModelRef>,
 }
 
 impl Session {
@@ -42,6 +44,19 @@ impl Session {
         Ok(outline)
     }
 
+    /// Reads the last selection of a model on the branch.
+    fn selected_model(&self, reader: &mut Reader<'_>) -> Result<Option<ModelRef>, SessionError> {
+        let mut path = self.tree.walk_up(self.leaf);
+        let Some(index) = path.find(|index| self.tree.node(*index).kind == Kind::ModelChange)
+        else {
+            return Ok(None);
+        };
+        Ok(match self.read_entry(reader, index)?.body {
+            EntryBody::ModelChange { provider, model_id } => Some(ModelRef { provider, model_id }),
+            _ => None,
+        })
+    }
+
     fn build_outline(&self) -> Result<Outline, SessionError> {
         let mut reader = self.log.reader();
         let selection = self.select(self.leaf, &mut reader)?;
@@ -50,6 +65,7 @@ impl Session {
         let mut outline = Outline {
             thinking_level: settings.thinking_level,
             model: settings.model,
+            selected: self.selected_model(&mut reader)?,
             ..Outline::default()
         };
         let compaction = selection.compaction.map(|(at, _)| selection.path[at]);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Message, Usage};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Session;
 use crate::SessionError;
@@ -197,6 +198,32 @@ impl Session {
                     return Ok(is_valid.then_some(counted.saturating_add(later)));
                 }
                 later = later.saturating_add(message_tokens(message));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the data of the last custom entry of a type on the current branch that `is_wanted`
+    /// accepts. Reads only custom entries, from the end.
+    pub fn last_custom(
+        &self,
+        wanted_type: &str,
+        is_wanted: impl Fn(&Value) -> bool,
+    ) -> Result<Option<Value>, SessionError> {
+        let mut reader = self.log.reader();
+        for index in self.tree.walk_up(self.leaf) {
+            if self.tree.node(index).kind != Kind::Custom {
+                continue;
+            }
+            let entry = match self.read_entry(&mut reader, index) {
+                Err(SessionError::Damaged { .. }) => continue,
+                entry => entry?,
+            };
+            if let EntryBody::Custom { custom_type, data: Some(data) } = entry.body
+                && custom_type == wanted_type
+                && is_wanted(&data)
+            {
+                return Ok(Some(data));
             }
         }
         Ok(None)

@@ -47,6 +47,8 @@ pub(super) struct Footer {
     pub(super) auto_compact: bool,
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
+    /// Model and level to which a virtual model routed the last request.
+    pub(super) routed: Option<(String, ThinkingLevel)>,
     /// Level of a model that can think.
     pub(super) thinking: Option<ThinkingLevel>,
     /// Number of providers whose models can be used; several are named.
@@ -65,7 +67,10 @@ impl Footer {
         self.model = model.as_ref().map(|model| model.id.clone());
         self.thinking =
             model.as_ref().filter(|model| model.reasoning).map(|_| session.thinking_level());
-        self.context_window = model.as_ref().map_or(0, |model| model.context_window);
+        let routed = session.routed_model();
+        self.routed = routed.as_ref().map(|(model, level)| (model.id.clone(), *level));
+        let window = model.as_ref().map_or(0, |model| model.context_window);
+        self.context_window = routed.map_or(window, |(model, _)| model.context_window);
         // A log that cannot be read is reported where it is used.
         let usage = session.context_usage().ok().flatten();
         self.context_percent = match usage {
@@ -167,7 +172,9 @@ impl Footer {
             Some(ThinkingLevel::Off) => " • thinking off".to_owned(),
             Some(level) => format!(" • {}", level.as_str()),
         };
-        let short = format!("{model}{level}");
+        let routed = self.routed.as_ref();
+        let routed = routed.map(|(id, level)| format!(" → {} • {level}", text::plain(id)));
+        let short = format!("{model}{level}{}", routed.unwrap_or_default());
         match &self.provider {
             Some(provider) if self.providers > 1 => {
                 let long = format!("({}) {short}", text::plain(provider));

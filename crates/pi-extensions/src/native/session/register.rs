@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::extension::{
     Command, Exposure, Flag, FlagKind, FlagValue, ProviderRegistration, RegistryError, Shortcut,
-    ToolRegistration,
+    ToolRegistration, VirtualModel,
 };
 use rquickjs::{Ctx, Function, Object};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::api_of;
 use crate::error::NativeError;
 use crate::extension::{
-    JsHandle, JsProvider, JsTool, argument_completer, command_handler, provider_login,
+    JsHandle, JsProvider, JsTool, argument_completer, command_handler, provider_login, router,
 };
 use crate::host::{ExtensionId, Host};
 use crate::value::Json;
@@ -88,6 +88,27 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
         Function::new(ctx.clone(), move |id: ExtensionId, name: String| {
             if let Some(api) = api_of(&state, id) {
                 api.registry().unregister_provider(&name);
+                refresh(&state, id);
+            }
+        })?,
+    )?;
+    let state = host.clone();
+    object.set(
+        "registerVirtualModel",
+        Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'js>, id: ExtensionId, number: u32, model: Json| {
+                register_virtual_model(&state, id, number, &model.0)
+                    .map_err(|error| error.throw(&ctx))
+            },
+        )?,
+    )?;
+    let state = host.clone();
+    object.set(
+        "unregisterVirtualModel",
+        Function::new(ctx.clone(), move |id: ExtensionId, provider: String, model: String| {
+            if let Some(api) = api_of(&state, id) {
+                api.registry().unregister_virtual_model(&provider, &model);
                 refresh(&state, id);
             }
         })?,
@@ -233,6 +254,33 @@ fn register_provider(
         registration = registration.login(provider_login(&handle, &functions.login));
     }
     api.register_provider(registration).map_err(refused)?;
+    refresh(host, id);
+    Ok(())
+}
+
+fn register_virtual_model(
+    host: &Host,
+    id: ExtensionId,
+    number: u32,
+    definition: &Value,
+) -> Result<(), NativeError> {
+    let (api, handle) = registering(host, id, number)?;
+    let text = |name: &str| definition[name].as_str().unwrap_or_default();
+    let levels = match &definition["thinkingLevels"] {
+        Value::Null => Vec::new(),
+        levels => serde_json::from_value(levels.clone())?,
+    };
+    let mut registered = VirtualModel::new(text("provider"), text("id"), &levels, router(handle));
+    let model = Arc::make_mut(&mut registered.model);
+    if let Some(name) = definition["name"].as_str() {
+        name.clone_into(&mut model.name);
+    }
+    model.context_window = definition["contextWindow"].as_u64().unwrap_or_default();
+    model.max_tokens = definition["maxTokens"].as_u64().unwrap_or_default();
+    if !definition["input"].is_null() {
+        model.input = serde_json::from_value(definition["input"].clone())?;
+    }
+    api.register_virtual_model(registered);
     refresh(host, id);
     Ok(())
 }
