@@ -68,14 +68,14 @@ impl Shared {
         if !need.applies_to(&login, start) {
             return Ok(login);
         }
+        let is_usable = !matches!(need, Need::Rejected(_)) && !login.is_expired();
         if login.refresh.is_empty() {
-            return match need {
-                Need::Remaining(_) | Need::Margin if !login.is_expired() => Ok(login),
-                _ => Err(ended(name, "it cannot be renewed")),
-            };
+            return if is_usable { Ok(login) } else { Err(ended(name, "it cannot be renewed")) };
         }
         let service = self.service_of(name, &login).await?;
-        service.check_renewal(name, &login)?;
+        if let Err(error) = service.check_renewal(name, &login) {
+            return if is_usable { Ok(login) } else { Err(error) };
+        }
         // Requests of this process wait here, and not for the file.
         let turn = Arc::clone(&self.renewal).lock_owned().await;
         let key = name.to_string();

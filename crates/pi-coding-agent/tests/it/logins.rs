@@ -261,6 +261,21 @@ async fn a_failed_renewal_is_an_error_and_no_other_source_replaces_it() {
 }
 
 #[tokio::test]
+async fn a_login_that_another_program_made_is_used_until_it_ends() {
+    let stored = |minutes: f64| {
+        json!({"anthropic": {"type": "oauth", "access": "theirs", "refresh": "r",
+            "expires": in_minutes(minutes)}})
+    };
+    let variables = [("ANTHROPIC_API_KEY", "variable")];
+    let user = User::new("127.0.0.1:1", &stored(2.0), &json!({}), &variables);
+    assert_eq!(user.key("anthropic").await.unwrap(), "theirs");
+    let user = User::new("127.0.0.1:1", &stored(-2.0), &json!({}), &variables);
+    let error = user.key("anthropic").await.unwrap_err();
+    assert!(error.starts_with("The login of anthropic has ended: Anthropic opens"), "{error}");
+    assert!(error.contains("a configured `clientId`"), "{error}");
+}
+
+#[tokio::test]
 async fn an_account_is_chosen_and_never_replaced() {
     let stored = json!({
         "openai": {"type": "api_key", "key": "default"},
