@@ -71,7 +71,7 @@ pub enum CredentialError {
     #[error("The login of {name} has ended: {why}. {advice}")]
     Expired {
         /// Name of the credential.
-        name: CredentialName,
+        name: Box<CredentialName>,
         /// Reason why the login cannot be renewed.
         why: String,
         /// Advice for the user.
@@ -84,7 +84,7 @@ pub enum CredentialError {
     )]
     NotRenewed {
         /// Name of the credential.
-        name: CredentialName,
+        name: Box<CredentialName>,
         /// The reason.
         why: String,
     },
@@ -92,7 +92,7 @@ pub enum CredentialError {
     #[error("The renewed login of {name} could not be stored: {why}. {advice}")]
     NotStored {
         /// Name of the credential.
-        name: CredentialName,
+        name: Box<CredentialName>,
         /// The reason.
         why: String,
         /// Advice for the user.

@@ -135,7 +135,7 @@ impl LoginService {
         match service.availability() {
             Err(OauthError::Unavailable { reason, instead }) => {
                 let why = reason.trim_end_matches('.').to_owned();
-                Err(CredentialError::Expired { name: name.clone(), why, advice: instead })
+                Err(CredentialError::Expired { name: Box::new(name.clone()), why, advice: instead })
             }
             _ => Ok(()),
         }

@@ -143,12 +143,14 @@ impl Shared {
                 Err(ended(name, why))
             }
             Err(RefreshError::SignInAgain { reason }) => Err(ended(name, &redacted(reason))),
-            Err(RefreshError::Transient { reason }) => {
-                Err(CredentialError::NotRenewed { name: name.clone(), why: redacted(reason) })
-            }
-            Err(error) => {
-                Err(CredentialError::NotRenewed { name: name.clone(), why: error.to_string() })
-            }
+            Err(RefreshError::Transient { reason }) => Err(CredentialError::NotRenewed {
+                name: Box::new(name.clone()),
+                why: redacted(reason),
+            }),
+            Err(error) => Err(CredentialError::NotRenewed {
+                name: Box::new(name.clone()),
+                why: error.to_string(),
+            }),
         }
     }
 
@@ -211,13 +213,13 @@ impl Shared {
             }
         }
         let advice = sign_in_again(name);
-        Err(CredentialError::NotStored { name: name.clone(), why: failure, advice })
+        Err(CredentialError::NotStored { name: Box::new(name.clone()), why: failure, advice })
     }
 }
 
 fn ended(name: &CredentialName, why: &str) -> CredentialError {
     let (why, advice) = (why.trim_end_matches('.').to_owned(), sign_in_again(name));
-    CredentialError::Expired { name: name.clone(), why, advice }
+    CredentialError::Expired { name: Box::new(name.clone()), why, advice }
 }
 
 fn signed_out(name: &CredentialName) -> CredentialError {
@@ -225,5 +227,5 @@ fn signed_out(name: &CredentialName) -> CredentialError {
 }
 
 fn not_renewed(name: &CredentialName, error: &ConfigError) -> CredentialError {
-    CredentialError::NotRenewed { name: name.clone(), why: error.to_string() }
+    CredentialError::NotRenewed { name: Box::new(name.clone()), why: error.to_string() }
 }

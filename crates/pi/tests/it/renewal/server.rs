@@ -4,7 +4,7 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The state of the login at the server.
@@ -22,6 +22,20 @@ pub(crate) struct TokenServer {
     port: u16,
     closed: Arc<AtomicBool>,
     grant: Arc<Mutex<Grant>>,
+    open: Arc<Open>,
+}
+
+/// The number of connections that are served.
+#[derive(Default)]
+struct Open {
+    count: Mutex<usize>,
+    ended: Condvar,
+}
+
+impl Open {
+    fn count(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl TokenServer {
@@ -33,17 +47,24 @@ impl TokenServer {
         let closed = Arc::new(AtomicBool::new(false));
         let grant = Arc::new(Mutex::new(Grant::default()));
         let (theirs, shared) = (Arc::clone(&closed), Arc::clone(&grant));
+        let open = Arc::new(Open::default());
+        let counted = Arc::clone(&open);
         std::thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
                 if theirs.load(Ordering::Relaxed) {
                     return;
                 }
-                let grant = Arc::clone(&shared);
-                // A client that was killed closes its connection early.
-                std::thread::spawn(move || drop(serve(socket, &grant, delay, lifetime)));
+                let (grant, open) = (Arc::clone(&shared), Arc::clone(&counted));
+                *open.count() += 1;
+                std::thread::spawn(move || {
+                    // A client that was killed closes its connection early.
+                    let _ = serve(socket, &grant, delay, lifetime);
+                    *open.count() -= 1;
+                    open.ended.notify_all();
+                });
             }
         });
-        Self { port, closed, grant }
+        Self { port, closed, grant, open }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -52,6 +73,17 @@ impl TokenServer {
 
     pub(crate) fn grant(&self) -> Grant {
         self.grant.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Waits until the server has served all connections that were made before.
+    pub(crate) fn settle(&self) {
+        // Connections are accepted in their order.
+        let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
+        socket.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        socket.read_to_end(&mut Vec::new()).unwrap();
+        let count = self.open.count();
+        let waited = self.open.ended.wait_while(count, |count| *count > 0);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Begins a new login. Returns its tokens: access and refresh.
@@ -80,7 +112,9 @@ fn serve(
     delay: Duration,
     lifetime: u64,
 ) -> io::Result<()> {
-    let body = read_body(&socket)?;
+    let Some(body) = read_body(&socket)? else {
+        return socket.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n");
+    };
     let (status, answer) = {
         let mut grant = grant.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, valid) = tokens(grant.generation);
@@ -109,12 +143,15 @@ fn serve(
     socket.write_all(format!("{head}{answer}").as_bytes())
 }
 
-fn read_body(socket: &TcpStream) -> io::Result<String> {
+/// Reads a request and returns its body; `None` for a request without one.
+fn read_body(socket: &TcpStream) -> io::Result<Option<String>> {
     let mut reader = BufReader::new(socket);
     let mut length = 0;
     loop {
         let mut line = String::new();
-        reader.read_line(&mut line)?;
+        if reader.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
             length = value.trim().parse().unwrap_or(0);
         }
@@ -124,5 +161,5 @@ fn read_body(socket: &TcpStream) -> io::Result<String> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    Ok(String::from_utf8_lossy(&body).into_owned())
+    Ok((length > 0).then(|| String::from_utf8_lossy(&body).into_owned()))
 }
