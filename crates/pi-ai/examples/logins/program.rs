@@ -123,6 +123,7 @@ impl Program {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the form that map_err needs")]
 fn text(error: impl ToString) -> String {
     error.to_string()
 }
