@@ -79,6 +79,38 @@ pub fn decoder_pi_messages(data: &[u8]) {
     format_decoder(data, "pi-messages", Promise::NOTHING);
 }
 
+/// The Bedrock decoder keeps the contract of [`Decoder`], for bytes of any kind, and for frames with
+/// valid checksums that are made of lines `EVENT PAYLOAD`.
+pub fn decoder_bedrock(data: &[u8]) {
+    format_decoder(data, "bedrock-converse-stream", Promise::ARGUMENTS);
+    let Some((cuts, lines)) = data.split_at_checked(4) else { return };
+    let frames = lines.split(|byte| *byte == b'\n').flat_map(frame);
+    let framed: Vec<u8> = cuts.iter().copied().chain(frames).collect();
+    format_decoder(&framed, "bedrock-converse-stream", Promise::ARGUMENTS);
+}
+
+fn frame(line: &[u8]) -> Vec<u8> {
+    let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len()).min(100);
+    let (event, payload) = line.split_at(end);
+    let mut headers = b"\x0d:message-type\x07\0\x05event\x0b:event-type\x07\0".to_vec();
+    headers.push(event.len() as u8);
+    headers.extend(event);
+    let lengths = [16 + headers.len() + payload.len(), headers.len()];
+    let mut frame: Vec<u8> =
+        lengths.iter().flat_map(|length| (*length as u32).to_be_bytes()).collect();
+    frame.extend(crc32(&frame).to_be_bytes());
+    frame.extend(headers);
+    frame.extend(payload);
+    frame.extend(crc32(&frame).to_be_bytes());
+    frame
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc: u32, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+    })
+}
+
 /// The partial reader gives the same result for any cuts, and that of a strict parser for complete
 /// JSON.
 pub fn partial_json(data: &[u8]) {
@@ -168,6 +200,7 @@ fn decode(
     let events = std::iter::from_fn(|| out.pop_event()).collect();
     let mut message = out.into_message();
     message.timestamp = 0.0;
+    message.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.timestamp = 0.0);
     (events, message)
 }
 

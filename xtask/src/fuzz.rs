@@ -26,6 +26,7 @@ const TARGETS: &[&str] = &[
     "decoder_google",
     "decoder_mistral",
     "decoder_pi_messages",
+    "decoder_bedrock",
     "markdown",
     "partial_json",
     "json_repair",

@@ -101,6 +101,10 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
             let number = |(at, text): (usize, &&str)| (format!("{at}"), with_cuts(text.as_bytes()));
             GATEWAY.iter().enumerate().map(number).collect()
         }
+        "decoder_bedrock" => {
+            let lines = |(name, body): (String, String)| (name, with_cuts(body.as_bytes()));
+            events_of_bedrock()?.into_iter().map(lines).collect()
+        }
         "session_load" | "session_migrate" => sessions()?,
         "policy_check" => scripts()?,
         "partial_json" | "json_repair" => {
@@ -113,6 +117,30 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
         }
         _ => bodies.into_iter().map(|(name, body)| (name, with_cuts(body.as_bytes()))).collect(),
     })
+}
+
+/// Returns the decoded events of binary recordings as lines `EVENT PAYLOAD`, sorted by name.
+fn events_of_bedrock() -> Result<Vec<(String, String)>, FuzzError> {
+    let path = repository::path(TRACES).join("bedrock-converse-stream");
+    let failed = |source| FuzzError::File { path: path.clone(), source };
+    let mut bodies = Vec::new();
+    for entry in path.read_dir().map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.ends_with(".events.jsonl") {
+            continue;
+        }
+        let text = fs::read_to_string(&path)
+            .map_err(|source| FuzzError::File { path: path.clone(), source })?;
+        let line = |line: &str| {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            let kind = event["headers"][":event-type"].as_str().unwrap_or_default();
+            format!("{kind} {}\n", event["payload"])
+        };
+        bodies.push((name, text.lines().map(line).collect()));
+    }
+    bodies.sort();
+    Ok(bodies)
 }
 
 /// Returns the recorded bodies of a directory, sorted by name.

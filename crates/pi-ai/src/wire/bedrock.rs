@@ -16,7 +16,7 @@ mod frame;
 mod messages;
 mod thinking;
 
-use pi_protocol::Diagnostic;
+use pi_protocol::{Diagnostic, now_ms};
 
 use crate::wire::{Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, WireFormat};
 
@@ -55,7 +55,7 @@ impl WireFormat for BedrockConverseStream {
     }
 
     fn diagnostic(&self, failure: &HttpFailure) -> Option<Diagnostic> {
-        Some(ServiceError::of_response(failure).diagnostic())
+        Some(ServiceError::of_response(failure).diagnostic(now_ms()))
     }
 }
 

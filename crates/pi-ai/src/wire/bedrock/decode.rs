@@ -57,7 +57,8 @@ impl Body {
 
     fn fail(&self, mut error: ServiceError, out: &mut MessageBuilder) {
         error.request_id = self.headers.get(REQUEST_ID).map(str::to_owned);
-        out.message_mut().diagnostics.push(error.diagnostic());
+        let time = out.message().timestamp;
+        out.message_mut().diagnostics.push(error.diagnostic(time));
         out.fail(StopReason::Error, error.text());
     }
 
@@ -222,11 +223,13 @@ impl Events {
         out: &mut MessageBuilder,
     ) -> Result<(), ServiceError> {
         if let Some(text) = &delta.text {
-            let own = self.own_block(index, || out.text_start());
+            let is_text = |block: &AssistantBlock| matches!(block, AssistantBlock::Text(_));
+            let own = self.own_block(index, out, is_text, MessageBuilder::text_start);
             out.delta(own, text);
         }
         if let Some(reasoning) = &delta.reasoning_content {
-            let own = self.own_block(index, || out.thinking_start());
+            let is_thinking = |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking(_));
+            let own = self.own_block(index, out, is_thinking, MessageBuilder::thinking_start);
             reason(own, reasoning, out)?;
         }
         if let Some(call) = &delta.tool_use
@@ -237,12 +240,22 @@ impl Events {
         Ok(())
     }
 
-    /// Returns the block at a provider index, which begins if it is new.
-    fn own_block(&mut self, index: u64, begin: impl FnOnce() -> usize) -> usize {
-        if let Some(Some(own)) = self.block(index) {
+    /// Returns the block at a provider index. A new one begins with its first part, also if the
+    /// block with this index has ended or is of another kind.
+    fn own_block(
+        &mut self,
+        index: u64,
+        out: &mut MessageBuilder,
+        is_kind: impl Fn(&AssistantBlock) -> bool,
+        begin: fn(&mut MessageBuilder) -> usize,
+    ) -> usize {
+        if let Some(Some(own)) = self.block(index)
+            && out.is_open(own)
+            && out.message().content.get(own).is_some_and(is_kind)
+        {
             return own;
         }
-        let own = begin();
+        let own = begin(out);
         self.blocks.push((index, Some(own)));
         own
     }

@@ -1,6 +1,6 @@
 //! Errors of Bedrock: their texts, and the diagnostic for the message.
 
-use pi_protocol::{Diagnostic, now_ms};
+use pi_protocol::Diagnostic;
 use serde_json::{Map, Value};
 
 use super::frame::{Frame, FrameError};
@@ -75,7 +75,7 @@ impl ServiceError {
     }
 
     /// Returns the diagnostic for the message.
-    pub(super) fn diagnostic(&self) -> Diagnostic {
+    pub(super) fn diagnostic(&self, timestamp: f64) -> Diagnostic {
         let mut details = Map::new();
         if let Some(status) = self.status {
             details.insert("status".into(), status.into());
@@ -88,7 +88,7 @@ impl ServiceError {
         }
         Diagnostic {
             kind: "bedrock_response_failure".to_owned(),
-            timestamp: now_ms(),
+            timestamp,
             details: Some(details.into()),
             ..Diagnostic::default()
         }
@@ -167,7 +167,7 @@ mod tests {
             failure.headers.set("x-amzn-RequestId", "req-1");
             let error = ServiceError::of_response(&failure);
             assert_eq!((error.text().as_str(), error.code.as_deref()), (text, code));
-            let details = error.diagnostic().details.unwrap_or_default();
+            let details = error.diagnostic(0.0).details.unwrap_or_default();
             assert_eq!(details["status"], status);
             assert_eq!(details["requestId"], "req-1");
         }

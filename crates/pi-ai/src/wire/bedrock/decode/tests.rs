@@ -197,6 +197,31 @@ fn exceptions_keep_the_answer_so_far() {
     }
 }
 
+/// Nothing is lost if a server uses an index again.
+#[test]
+fn an_index_may_be_used_again() {
+    let frames = [
+        start(),
+        text(0, "a"),
+        end(0),
+        text(0, "b"),
+        reasoning(&json!({"text": "hm"})),
+        stop("end_turn"),
+        usage(),
+    ];
+    let message = decoded(&frames.concat());
+    let kinds: Vec<&str> = message
+        .content
+        .iter()
+        .map(|block| match block {
+            AssistantBlock::Text(text) => text.text.as_str(),
+            AssistantBlock::Thinking(thinking) => thinking.thinking.as_str(),
+            _ => "",
+        })
+        .collect();
+    assert_eq!(kinds, ["a", "b", "hm"]);
+}
+
 #[test]
 fn tool_calls() {
     let call = json!({"toolUseId": "t1", "name": "read"});
