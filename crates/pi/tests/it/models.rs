@@ -254,9 +254,12 @@ fn requests_lead_to_the_provider_that_the_user_expects() {
         assert!(stderr.contains(expected), "{model}: {stderr}");
         assert_eq!(code, Some(5), "{model}");
     }
-    let (code, stdout, stderr) = run(&env, none, &["auth", "check", "--model", "gateway/m"]);
-    assert_eq!((code, stdout.as_str()), (Some(1), "not_ready\n"));
-    assert!(stderr.contains("this version does not support gateway"), "{stderr}");
+    // The provider with a key is the one that is used.
+    let bedrock = &[("AWS_BEARER_TOKEN_BEDROCK", "k")][..];
+    let check = ["auth", "check", "--json", "--model", "sonnet"];
+    let (code, stdout, stderr) = run(&env, bedrock, &check);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("\"provider\":\"amazon-bedrock\""), "{stdout}");
 }
 
 #[test]
