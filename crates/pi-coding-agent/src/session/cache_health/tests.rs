@@ -63,11 +63,15 @@ fn the_reason_is_the_first_difference() {
     let with = |more: &[Message]| [&start[..], more].concat();
     let first = request(&m, &start[..2]);
     let next = user("b");
-    let hit = request(&m, &with(&[next.clone()]));
+    let hit = request(&m, &with(std::slice::from_ref(&next)));
     let cases: Vec<(Request, f64, Option<MissReason>)> = vec![
         (hit.clone(), 1.0, Some(MissReason::Unknown)),
-        (hit.clone(), 6.0, Some(MissReason::Expired)),
-        (request(&model("n"), &with(&[next.clone()])), 6.0, Some(MissReason::ModelChanged)),
+        (hit, 6.0, Some(MissReason::Expired)),
+        (
+            request(&model("n"), &with(std::slice::from_ref(&next))),
+            6.0,
+            Some(MissReason::ModelChanged),
+        ),
         (
             request(&m, &[system("Prompt", &["read", "bash"]), user("a"), reply(), next.clone()]),
             1.0,
@@ -91,7 +95,7 @@ fn the_reason_is_the_first_difference() {
             Some(MissReason::ToolsChanged),
         ),
         (
-            request(&m, &with(&[system("Also", &[]), next.clone()])),
+            request(&m, &with(&[system("Also", &[]), next])),
             1.0,
             Some(MissReason::SystemPromptChanged),
         ),
