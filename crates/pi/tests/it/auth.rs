@@ -143,7 +143,7 @@ fn secrets_are_printed_on_request() {
         (
             "print-bearer-token --provider anthropic --min-expiry 99999999999h",
             1,
-            "The login of anthropic has ended: ",
+            "earlier than --min-expiry requires",
         ),
         ("print-bearer-token --provider openai-codex", 1, "The login of openai-codex "),
         (
