@@ -9,7 +9,7 @@ mod sentence;
 mod tests;
 
 use pi_ai::{AssistantMessage, FailureKind, Model, ProviderFailure, is_context_overflow};
-use pi_coding_agent::models::{CredentialSource, ModelRegistry};
+use pi_coding_agent::models::{CredentialName, CredentialSource, ModelRegistry};
 use pi_coding_agent::session::AgentSession;
 
 use crate::exit::Exit;
@@ -134,14 +134,22 @@ fn similar_models(request: &FailedRequest<'_>) -> Vec<String> {
 /// Returns the name of the credential that was sent.
 fn credential(request: &FailedRequest<'_>) -> String {
     let provider = &request.model.provider;
+    let name = credential_name(request);
     match request.source {
         Some(CredentialSource::Given) => "--api-key".to_owned(),
-        Some(CredentialSource::StoredKey) => format!("the key of {provider} in auth.json"),
-        Some(CredentialSource::Login { .. }) => format!("the login of {provider} in auth.json"),
+        Some(CredentialSource::StoredKey) => format!("the key of {name} in auth.json"),
+        Some(CredentialSource::Login { .. }) => format!("the login of {name} in auth.json"),
         Some(CredentialSource::ModelsFile) => format!("the apiKey of {provider} in models.json"),
         Some(CredentialSource::Variable(name) | CredentialSource::Cloud(name)) => name.to_owned(),
         Some(CredentialSource::NotNeeded) | None => format!("the key of {provider}"),
     }
+}
+
+/// Returns the name of the credential, with its account.
+fn credential_name(request: &FailedRequest<'_>) -> CredentialName {
+    let provider = &request.model.provider;
+    let chosen = request.registry.map(|registry| registry.credential_name(provider));
+    chosen.unwrap_or_else(|| CredentialName::new(provider.as_str()))
 }
 
 /// Returns true if requests use the tokens of a login.

@@ -93,7 +93,7 @@ fn save(app: &mut App, provider: Provider, key: String) {
     };
     app.tasks.spawn_blocking(work, move |app, result| match result {
         Ok(path) => {
-            stored(app, &provider, &format!("Saved API key for {} in {path}", provider.name))
+            stored(app, &provider, &format!("Saved API key for {} in {path}", provider.name));
         }
         Err(error) => app.error(error),
     });
@@ -193,13 +193,12 @@ fn flow<W>(
     let panel = FlowPanel::new(title, interaction.clone(), cancel.clone(), &app.keymap);
     let id = app.panels.open(Box::new(panel));
     let work = start(interaction, cancel.clone());
-    let cancelled = cancel.clone();
     let work = async move {
         tokio::select! {
             biased;
             result = work => result,
             // A login that does not notice the end is left alone.
-            () = cancelled.cancelled() => Ok(None),
+            () = cancel.cancelled() => Ok(None),
         }
     };
     app.tasks.spawn(work, move |app, result| {

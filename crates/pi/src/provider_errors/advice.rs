@@ -2,7 +2,7 @@
 
 use pi_ai::{FailureKind as K, ProviderFailure, providers};
 
-use super::{FailedRequest, Reader, credential, is_login, similar_models};
+use super::{FailedRequest, Reader, credential, credential_name, is_login, similar_models};
 
 /// Returns one imperative line; `None` if there is nothing to recommend.
 pub(super) fn advice(failure: &ProviderFailure, request: &FailedRequest<'_>) -> Option<String> {
@@ -96,7 +96,9 @@ fn credential_advice(request: &FailedRequest<'_>) -> String {
     let provider = &request.model.provider;
     let sent = credential(request);
     if is_login(request) {
-        let command = format!("sign in again with `pi auth login {provider}`");
+        let account = credential_name(request).account;
+        let account = account.map(|name| format!(" --account {name}")).unwrap_or_default();
+        let command = format!("sign in again with `pi auth login {provider}{account}`");
         return request.reader.choose(&command, "sign in again with /login").to_owned();
     }
     let check = format!("and see `pi auth check --provider {provider}`");

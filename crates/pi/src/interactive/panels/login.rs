@@ -39,7 +39,7 @@ pub(in crate::interactive) struct LoginPanel {
 enum Step {
     /// The way to sign in, of one provider if it is known already.
     Method {
-        question: Question<Method>,
+        question: Box<Question<Method>>,
         provider: Option<Provider>,
     },
     Provider {
@@ -133,7 +133,8 @@ fn method_step(provider: Option<Provider>, keymap: &Keymap) -> Step {
         Item::new(Method::Account, "Sign in with an account"),
         Item::new(Method::Key, "Sign in with an API key"),
     ];
-    Step::Method { question: Question::new(&title, "", items, keymap), provider }
+    let question = Box::new(Question::new(&title, "", items, keymap));
+    Step::Method { question, provider }
 }
 
 fn key_step(provider: Provider, problem: Option<&str>, keymap: &Keymap) -> Step {

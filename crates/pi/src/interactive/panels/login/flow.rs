@@ -145,7 +145,7 @@ pub(in crate::interactive) struct FlowPanel {
 
 /// The input for a question.
 enum Field {
-    Line { message: String, line: InputLine, default: Option<String> },
+    Line { message: String, line: Box<InputLine>, default: Option<String> },
     List { message: String, list: SelectList<String> },
 }
 
@@ -159,15 +159,17 @@ impl Field {
                 let list = SelectList::new(choices.iter().map(item).collect(), ROWS);
                 Self::List { message, list }
             }
-            PromptKind::Secret => Self::Line { message, line: InputLine::masked(), default: None },
+            PromptKind::Secret => {
+                Self::Line { message, line: Box::new(InputLine::masked()), default: None }
+            }
             PromptKind::Text { default } => {
                 let message = match default {
                     Some(default) => format!("{message} [{default}]"),
                     None => message,
                 };
-                Self::Line { message, line: InputLine::new(), default: default.clone() }
+                Self::Line { message, line: Box::default(), default: default.clone() }
             }
-            _ => Self::Line { message, line: InputLine::new(), default: None },
+            _ => Self::Line { message, line: Box::default(), default: None },
         }
     }
 }
