@@ -146,6 +146,7 @@ fn message_text(item: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -257,5 +258,41 @@ mod tests {
         recording.event(&event.to_string());
         recording.event("response.completed, but not JSON");
         assert!(recording.into_answered().is_none());
+    }
+
+    proptest! {
+        /// Old input, answer and new input in any sizes: exactly the new input is sent.
+        #[test]
+        fn exactly_the_rest_is_new(
+            old in proptest::collection::vec(".{0,8}", 0..4),
+            answer in proptest::collection::vec(".{0,8}", 0..4),
+            new in proptest::collection::vec(".{0,8}", 1..4),
+        ) {
+            let users = |texts: &[String]| texts.iter().map(|text| user(text)).collect::<Vec<_>>();
+            let answer: Vec<Value> = answer.iter().enumerate().map(|(number, text)| json!({
+                "type": "message", "id": format!("msg_{number}"), "role": "assistant",
+                "content": [{"type": "output_text", "text": text}],
+            })).collect();
+            let mut recording = Recording::new(&body(&users(&old)));
+            for item in &answer {
+                let event = json!({"type": "response.output_item.done", "item": item});
+                recording.event(&event.to_string());
+            }
+            let end = json!({"type": "response.completed", "response": {"id": "r"}});
+            recording.event(&end.to_string());
+            let answered = recording.into_answered().unwrap();
+            let whole = [users(&old), answer, users(&new)].concat();
+            prop_assert_eq!(answered.new_items(&body(&whole)), Some(users(&new)));
+        }
+
+        #[test]
+        fn no_frame_panics(text in ".{0,60}", kind in "(response\\.completed|response\\.output_item\\.done|error)") {
+            let mut recording = Recording::new(&Value::Null);
+            for frame in [text.clone(), json!({"type": kind, "item": text}).to_string()] {
+                recording.event(&frame);
+                let _ = crate::wire::socket::Opening::of(&frame);
+                let _ = crate::wire::socket::as_server_sent_event(&frame);
+            }
+        }
     }
 }
