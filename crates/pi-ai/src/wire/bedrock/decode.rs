@@ -56,6 +56,10 @@ impl Body {
     }
 
     fn fail(&self, mut error: ServiceError, out: &mut MessageBuilder) {
+        // Damage after a complete answer in the same chunk.
+        if out.is_finished() {
+            return;
+        }
         error.request_id = self.headers.get(REQUEST_ID).map(str::to_owned);
         let time = out.message().timestamp;
         out.message_mut().diagnostics.push(error.diagnostic(time));
