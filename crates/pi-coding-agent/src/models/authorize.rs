@@ -159,7 +159,7 @@ impl Shared {
             }
             Source::Stored(stored) => match Login::of(stored) {
                 Some(login) => self.login_authorization(&wanted, login).await?,
-                None => return Err(missing(provider, self.has_login(provider))),
+                None => return Err(missing(provider, self.offers_login(provider))),
             },
             Source::Configured(text) => {
                 let value = ConfiguredValue::configured(&text, provider);
@@ -176,7 +176,7 @@ impl Shared {
             Source::Broken(error) => return Err(error),
             // Wire formats require a key; a server that needs none ignores it.
             Source::NotNeeded => Authorization::new("unused"),
-            Source::Missing => return Err(missing(provider, self.has_login(provider))),
+            Source::Missing => return Err(missing(provider, self.offers_login(provider))),
         };
         // A key does not bring the region of a profile along.
         let surroundings = self.surroundings(provider, &authorization.env, wanted.env);

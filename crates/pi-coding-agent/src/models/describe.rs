@@ -100,7 +100,7 @@ impl ModelRegistry {
                         reason => reason,
                     }
                 }
-                _ => self.check_usable(model).err(),
+                _ => self.known_problem(&model.provider).or_else(|| self.check_format(model).err()),
             };
             let model = Arc::clone(model);
             described.push(ModelDescription { model, source, is_changed, unusable });
@@ -111,7 +111,8 @@ impl ModelRegistry {
     /// Describes a model.
     pub fn describe(&self, model: Arc<Model>) -> ModelDescription {
         let (source, is_changed) = self.origin(&self.models(), &model);
-        let unusable = self.check_usable(&model).err();
+        let of_provider = self.known_problem(&model.provider);
+        let unusable = of_provider.or_else(|| self.check_format(&model).err());
         ModelDescription { model, source, is_changed, unusable }
     }
 

@@ -267,6 +267,12 @@ impl Shared {
         self.login_service(provider, None).is_some()
     }
 
+    /// Returns true if the user can sign in to a provider as things are.
+    pub(super) fn offers_login(&self, provider: &str) -> bool {
+        self.extension_login(provider).is_some()
+            || self.services(provider).iter().any(|(_, service)| service.availability().is_ok())
+    }
+
     /// Returns the services of a provider by name: that with the provider's name first.
     fn services(&self, provider: &str) -> Vec<(String, Service)> {
         let mut services = Vec::new();

@@ -411,7 +411,7 @@ impl Shared {
 
     /// Returns the reason why a source has no credential, as far as it is known without a request.
     pub(super) fn problem(&self, provider: &str, source: &Source) -> Option<CredentialError> {
-        source.problem(provider, &self.resolver, self.has_login(provider))
+        source.problem(provider, &self.resolver, self.offers_login(provider))
     }
 
     /// Returns the variables that are missing in the address of a provider.

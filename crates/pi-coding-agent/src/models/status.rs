@@ -4,7 +4,7 @@ use pi_ai::cloud::{self, Outcome};
 use pi_ai::providers;
 
 use super::accounts::CredentialName;
-use super::credentials::{CredentialSource, Source};
+use super::credentials::{CredentialSource, Source, missing};
 use super::registry::ModelRegistry;
 use super::usable::UnusableModel;
 use crate::config::StoredCredential;
@@ -58,6 +58,16 @@ impl ModelRegistry {
         name.unwrap_or_else(|_| CredentialName::new(provider))
     }
 
+    /// Returns the reason why a provider is not known to be usable: also if only a request can tell
+    /// whether the machine has credentials.
+    pub(super) fn known_problem(&self, provider: &str) -> Option<UnusableModel> {
+        if let Err(problem) = self.check_provider(provider) {
+            return Some(problem);
+        }
+        let is_uncertain = self.shared.source(provider).is_uncertain();
+        is_uncertain.then(|| missing(provider, self.shared.offers_login(provider)).into())
+    }
+
     /// Returns the state of a provider's credentials. Runs no command and sends nothing.
     pub fn auth_status(&self, provider: &str) -> AuthStatus {
         let source = self.shared.source(provider);
@@ -72,7 +82,7 @@ impl ModelRegistry {
             source: source.public(),
             expires,
             is_renewable,
-            problem: self.check_provider(provider).err(),
+            problem: self.known_problem(provider),
         }
     }
 
