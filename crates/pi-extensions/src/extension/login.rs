@@ -71,22 +71,30 @@ async fn sign_in(
     interaction: Arc<dyn Interaction>,
     cancel: CancelToken,
 ) -> Result<LoginTokens, String> {
-    let (numbered, number) = oneshot::channel();
+    let (numbered, mut number) = oneshot::channel();
     let called = handle.call::<Json>("login", move |ctx, host| {
         let token = host.number();
-        let _ = numbered.send((token, host.poster()));
+        // Without a receiver the call is over.
+        let _ = numbered.send(token);
         let callbacks = callbacks(ctx, host, &interaction)?;
         Ok(vec![(token as f64).into_js(ctx)?, callbacks.into_js(ctx)?])
     });
-    let mut called = std::pin::pin!(called);
     let result = tokio::select! {
-        result = &mut called => result,
+        // A login that is cancelled already does not begin.
+        biased;
         () = cancel.cancelled() => {
-            if let Ok((token, poster)) = number.await {
-                poster.post(move |ctx, host| host.abort_call(ctx, token));
+            // Runs after the call, if it was posted. An extension that computes does not delay the
+            // user.
+            if let Some(thread) = handle.parts().1.upgrade() {
+                thread.post(move |ctx, host| {
+                    if let Ok(token) = number.try_recv() {
+                        host.abort_call(ctx, token);
+                    }
+                });
             }
             return Err(Cancelled.to_string());
         }
+        result = called => result,
     };
     result.map_err(|error| error.message).and_then(|json| tokens_of(json.0))
 }

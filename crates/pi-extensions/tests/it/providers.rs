@@ -64,7 +64,7 @@ export default function (pi: any) {
             callbacks.onDeviceCode({ userCode: "AB-CD", verificationUri: "https://gate.invalid/device" });
             callbacks.onProgress("waiting");
             const code = await callbacks.onPrompt({ message: "Code?" });
-            if (code === "wait") await new Promise((_, reject) => callbacks.signal.addEventListener("abort", () => { (globalThis as any).aborted = true; reject(new Error("aborted")); }));
+            if (code === "wait") await new Promise((_, reject) => { callbacks.signal.addEventListener("abort", () => { (globalThis as any).aborted = true; reject(new Error("aborted")); }); callbacks.onProgress("listening"); });
             const team = await callbacks.onSelect({ message: "Team?", options: [{ id: "red", label: "Red" }, { id: "blue", label: "Blue" }] });
             return { access: code + "-" + team, refresh: "g1", expires: 1, team };
         },
@@ -147,10 +147,15 @@ async fn a_provider_renews_its_login() {
 struct PreparedUser {
     answers: Mutex<VecDeque<&'static str>>,
     shown: Mutex<Vec<String>>,
+    /// Cancelled when the login says that it listens to its signal.
+    cancel: CancelToken,
 }
 
 impl Interaction for PreparedUser {
     fn show(&self, event: LoginEvent) {
+        if matches!(&event, LoginEvent::Progress(text) if text == "listening") {
+            self.cancel.cancel();
+        }
         self.shown.lock().unwrap().push(format!("{event:?}"));
     }
 
@@ -170,7 +175,7 @@ async fn an_extension_signs_in_to_a_provider_of_any_format() {
         models.login_methods("gate").into_iter().map(|choice| choice.label).collect();
     assert_eq!(labels, ["Gate login", "API key"]);
     let sign_in = |answers: &[&'static str], cancel: &CancelToken| {
-        let user = Arc::new(PreparedUser::default());
+        let user = Arc::new(PreparedUser { cancel: cancel.clone(), ..Default::default() });
         user.answers.lock().unwrap().extend(answers);
         let name = CredentialName::new("gate");
         let (models, interaction, cancel) = (models.clone(), Arc::clone(&user), cancel.clone());
@@ -202,15 +207,18 @@ async fn an_extension_signs_in_to_a_provider_of_any_format() {
         "The login of gate could not be renewed: no luck. Retry; if that does not help, sign in again with `pi auth login gate`."
     );
 
+    let cancelled = "the login of gate failed: the login was cancelled";
     let (result, _) = sign_in(&["c0de"], &CancelToken::new()).await;
-    assert_eq!(
-        result.unwrap_err().to_string(),
-        "the login of gate failed: the login was cancelled"
-    );
+    assert_eq!(result.unwrap_err().to_string(), cancelled);
+    let (result, _) = sign_in(&["wait"], &CancelToken::new()).await;
+    assert_eq!(result.unwrap_err().to_string(), cancelled);
+    assert_eq!(probe.ask("/p aborted").await, json!(true));
+    // Cancelled before it begins.
     let cancel = CancelToken::new();
-    let waiting = tokio::spawn(sign_in(&["wait"], &cancel));
     cancel.cancel();
-    assert!(waiting.await.unwrap().0.is_err());
+    let (result, user) = sign_in(&["c0de", "blue"], &cancel).await;
+    assert_eq!(result.unwrap_err().to_string(), cancelled);
+    assert_eq!(*user.shown.lock().unwrap(), [""; 0]);
     assert_eq!(std::fs::read_to_string(&auth).unwrap().matches("renewing").count(), 1);
 }
 
