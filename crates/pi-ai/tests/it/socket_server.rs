@@ -45,6 +45,8 @@ pub(crate) enum Seen {
     Connect(Vec<(String, String)>),
     /// A frame, with the number of its connection.
     Frame(usize, Value),
+    /// The answer to a ping.
+    Pong(usize),
     /// An HTTP request, head and body.
     Http(String),
     /// The end of a connection.
@@ -172,6 +174,7 @@ async fn websocket(socket: TcpStream, number: usize, answers: Vec<Vec<Action>>, 
                     socket.send(Message::Ping("are you there".into())).await.unwrap();
                     let answer = socket.next().await;
                     assert!(matches!(answer, Some(Ok(Message::Pong(_)))), "{answer:?}");
+                    record.push(Seen::Pong(number));
                 }
                 Action::Close(code, reason) => {
                     let frame = CloseFrame { code: code.into(), reason: reason.into() };

@@ -329,9 +329,10 @@ async fn pings_are_answered_while_a_socket_waits() {
     let mut first = text_answer("r1", "One.");
     first.push(Action::Ping);
     let answers = vec![first, text_answer("r2", "Two.")];
-    let server = SocketServer::start(vec![Connection::Socket(answers)]).await;
+    let mut server = SocketServer::start(vec![Connection::Socket(answers)]).await;
     let mut talk = Talk::new(&server, Transport::Auto);
     talk.say("1").await;
+    server.until(|seen| *seen == Seen::Pong(0)).await;
     assert_answer(&talk.say("2").await, "Two.");
     assert_eq!(server.frames()[1].0, 0);
 }
