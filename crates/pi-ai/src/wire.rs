@@ -14,6 +14,7 @@ mod claude;
 pub mod codex;
 pub mod completions;
 mod copilot;
+mod document;
 mod error_text;
 mod first;
 pub mod google;

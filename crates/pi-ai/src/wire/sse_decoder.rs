@@ -9,7 +9,7 @@ use pi_protocol::{MessageBuilder, ProviderEventHook, StopReason};
 
 use crate::hooks;
 use crate::sse::{SseEvent, SseParser};
-use crate::wire::error_text::{MAX_BODY_CHARS, shorten};
+use crate::wire::document::Document;
 use crate::wire::{Call, Decoder, StreamError};
 
 /// Decodes the events of a format that streams server-sent events.
@@ -29,19 +29,22 @@ pub struct SseDecoder<D> {
     beginning: Beginning,
 }
 
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The beginning of the response.
 enum Beginning {
-    Unknown,
+    /// Only white space so far, and this many bytes of a byte-order mark.
+    Unknown(usize),
     Stream,
     /// The beginning of a JSON or HTML document.
-    Document(Vec<u8>),
+    Document(Document),
 }
 
 impl<D: EventDecoder> SseDecoder<D> {
     /// Creates a decoder for the answer to `call` that passes events to `decoder`.
     pub fn new(call: &Call, decoder: D) -> Self {
         let on_event = call.options.hooks.on_provider_event.clone();
-        Self { parser: SseParser::new(), decoder, on_event, beginning: Beginning::Unknown }
+        Self { parser: SseParser::new(), decoder, on_event, beginning: Beginning::Unknown(0) }
     }
 
     fn run(
@@ -73,17 +76,17 @@ impl<D: EventDecoder> Decoder for SseDecoder<D> {
         if out.is_finished() {
             return;
         }
-        if let Beginning::Unknown = self.beginning {
-            self.beginning = begin(bytes);
+        let mut bytes = bytes;
+        if let Beginning::Unknown(marked) = self.beginning {
+            (self.beginning, bytes) = begin(marked, bytes);
         }
         match &mut self.beginning {
-            Beginning::Document(body) => {
-                body.extend_from_slice(bytes);
-                if body.len() > 4 * MAX_BODY_CHARS {
-                    out.fail(StopReason::Error, not_a_stream(body));
+            Beginning::Document(document) => {
+                if let Some(error) = document.push(bytes) {
+                    out.fail(StopReason::Error, error);
                 }
             }
-            Beginning::Unknown | Beginning::Stream => {
+            Beginning::Unknown(_) | Beginning::Stream => {
                 self.run(out, |parser, on_event| parser.push(bytes, on_event));
             }
         }
@@ -93,8 +96,8 @@ impl<D: EventDecoder> Decoder for SseDecoder<D> {
         if out.is_finished() {
             return;
         }
-        if let Beginning::Document(body) = &self.beginning {
-            return out.fail(StopReason::Error, not_a_stream(body));
+        if let Beginning::Document(document) = &self.beginning {
+            return out.fail(StopReason::Error, document.error());
         }
         // The last event may lack its blank line. If its data is truncated, the event is ignored,
         // and the decoder reports an incomplete answer.
@@ -110,20 +113,27 @@ impl<D: EventDecoder> Decoder for SseDecoder<D> {
     }
 }
 
-fn begin(bytes: &[u8]) -> Beginning {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None => Beginning::Unknown,
-        Some(b'{' | b'[' | b'<') => Beginning::Document(Vec::new()),
-        Some(_) => Beginning::Stream,
+/// Reads the beginning of a body, of which `marked` bytes of a byte-order mark have been read.
+/// Returns the kind and the bytes to decode. Those before a document are white space.
+fn begin(mut marked: usize, bytes: &[u8]) -> (Beginning, &[u8]) {
+    for (at, byte) in bytes.iter().enumerate() {
+        if BYTE_ORDER_MARK.get(marked) == Some(byte) {
+            marked += 1;
+            continue;
+        }
+        let is_cut_mark = (1..BYTE_ORDER_MARK.len()).contains(&marked);
+        marked = BYTE_ORDER_MARK.len();
+        match byte {
+            _ if is_cut_mark => return (Beginning::Stream, bytes),
+            b'{' | b'[' | b'<' => {
+                let document = bytes.get(at..).unwrap_or_default();
+                return (Beginning::Document(Document::default()), document);
+            }
+            byte if byte.is_ascii_whitespace() => {}
+            _ => return (Beginning::Stream, bytes),
+        }
     }
-}
-
-/// Returns the error text for a body that is a document.
-pub(super) fn not_a_stream(body: &[u8]) -> String {
-    let body = String::from_utf8_lossy(body);
-    let body = shorten(body.trim(), MAX_BODY_CHARS);
-    format!("Expected an event stream, but the server answered: {body}")
+    (Beginning::Unknown(marked), bytes)
 }
 
 fn is_truncated(data: &str) -> bool {

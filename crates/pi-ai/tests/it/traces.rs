@@ -12,6 +12,8 @@ use pi_ai::{
     AssistantEvent, AssistantMessage, Context, MessageBuilder, Model, Request, StopReason,
     StreamOptions,
 };
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
 /// A recorded answer: its name and the bytes of the body.
@@ -112,6 +114,7 @@ fn decode_with<'a>(
     let events = std::iter::from_fn(|| out.pop_event()).collect();
     let mut message = out.into_message();
     message.timestamp = 0.0;
+    message.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.timestamp = 0.0);
     Decoded { events, message }
 }
 
@@ -253,6 +256,92 @@ fn truncations(api: &str, directory: &str) {
     }
 }
 
+/// A change of a recording, at a place in it.
+#[derive(Debug, Clone)]
+enum Damage {
+    Insert(Index, &'static [u8]),
+    Set(Index, u8),
+    Remove(Index, usize),
+    Cut(Index),
+    /// More bytes than are kept of a document.
+    Append,
+    /// The body begins with these bytes.
+    Begin(&'static [u8]),
+}
+
+impl Damage {
+    fn any() -> impl Strategy<Value = Self> {
+        let inserted: &[&[u8]] =
+            &[b"\r", b"\n\n", b" ", b"{", b"\0", b"\xff", b"\xe2\x82", b"\"", b"data: x\n\n"];
+        let begun: &[&[u8]] = &[
+            b"{",
+            b"[",
+            b"<html>",
+            b"\xef\xbb\xbf",
+            b"\xef\xbb\xbf \r\n{",
+            b"\xef\xbb{",
+            b" \xef\xbb\xbf[",
+            b" \n ",
+            b"\0",
+            b"\0\0",
+            b"x",
+        ];
+        prop_oneof![
+            (any::<Index>(), select(inserted)).prop_map(|(at, bytes)| Self::Insert(at, bytes)),
+            (any::<Index>(), any::<u8>()).prop_map(|(at, byte)| Self::Set(at, byte)),
+            (any::<Index>(), 1_usize..40).prop_map(|(at, count)| Self::Remove(at, count)),
+            any::<Index>().prop_map(Self::Cut),
+            Just(Self::Append),
+            select(begun).prop_map(Self::Begin),
+        ]
+    }
+
+    fn apply(&self, body: &mut Vec<u8>) {
+        let place = |at: &Index| at.index(body.len() + 1);
+        match self {
+            Self::Insert(at, bytes) => {
+                let at = place(at);
+                body.splice(at..at, bytes.iter().copied());
+            }
+            Self::Set(at, byte) => {
+                let at = place(at);
+                body.splice(at..(at + 1).min(body.len()), [*byte]);
+            }
+            Self::Remove(at, count) => {
+                let at = place(at);
+                body.drain(at..(at + count).min(body.len()));
+            }
+            Self::Cut(at) => {
+                let at = place(at);
+                body.truncate(at);
+            }
+            Self::Append => body.extend("é<>\n".as_bytes().iter().cycle().take(20_000)),
+            Self::Begin(bytes) => {
+                body.splice(..0, bytes.iter().copied());
+            }
+        }
+    }
+}
+
+/// Checks that a damaged stream ends once, in the same way for all cuts.
+fn damages(api: &str, directory: &str) {
+    // Larger ones have the same events more often.
+    let traces: Vec<Trace> =
+        load(directory).into_iter().filter(|trace| trace.body.len() < 40_000).collect();
+    let damage = prop::collection::vec(Damage::any(), 1..4);
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) };
+    proptest!(config, |(trace in 0..traces.len(), damage in damage, step in 2_usize..3000)| {
+        let mut body = traces[trace].body.clone();
+        damage.iter().for_each(|damage| damage.apply(&mut body));
+        let whole = decode(api, [body.as_slice()]);
+        let terminals = whole.events.iter().filter(|event| event.is_terminal()).count();
+        prop_assert_eq!(terminals, 1);
+        for step in [1, step] {
+            same(&whole, &decode(api, body.chunks(step)), &format!("cut every {step} bytes"));
+        }
+    });
+}
+
 /// Returns the text and thinking of a message, block by block.
 fn texts(message: &AssistantMessage) -> Vec<String> {
     use pi_ai::AssistantBlock::{Text, Thinking, ToolCall, Unknown};
@@ -317,6 +406,11 @@ macro_rules! trace_tests {
             #[test]
             fn cuts_do_not_change_the_result() {
                 super::splits($api, $directory);
+            }
+
+            #[test]
+            fn cuts_do_not_change_a_damaged_answer() {
+                super::damages($api, $directory);
             }
 
             #[test]

@@ -17,8 +17,7 @@ use super::event::{Delta, Event, Reasoning, Start, Tokens};
 use super::failure::{REQUEST_ID, ServiceError};
 use super::frame::Frames;
 use crate::hooks;
-use crate::wire::error_text::MAX_BODY_CHARS;
-use crate::wire::sse_decoder::not_a_stream;
+use crate::wire::document::Document;
 use crate::wire::{Call, Decoder, Headers, StreamError};
 
 const REDACTED: &str = "[Reasoning redacted]";
@@ -40,7 +39,7 @@ enum Kind {
     Unknown,
     Events,
     /// A document, so far: a login page, an error as plain JSON.
-    Document(Vec<u8>),
+    Document(Document),
 }
 
 impl Body {
@@ -97,15 +96,12 @@ impl Decoder for Body {
         let Some(first) = bytes.first().filter(|_| !out.is_finished()) else { return };
         if matches!(self.kind, Kind::Unknown) {
             let is_stream = *first <= MAX_FIRST_BYTE;
-            self.kind = if is_stream { Kind::Events } else { Kind::Document(Vec::new()) };
+            self.kind = if is_stream { Kind::Events } else { Kind::Document(Document::default()) };
         }
         match &mut self.kind {
-            Kind::Document(body) => {
-                // The error must not depend on how much arrived at once.
-                let room = (4 * MAX_BODY_CHARS).saturating_sub(body.len()).min(bytes.len());
-                body.extend_from_slice(bytes.get(..room).unwrap_or_default());
-                if body.len() >= 4 * MAX_BODY_CHARS {
-                    out.fail(StopReason::Error, not_a_stream(body));
+            Kind::Document(document) => {
+                if let Some(error) = document.push(bytes) {
+                    out.fail(StopReason::Error, error);
                 }
             }
             Kind::Unknown | Kind::Events => {
@@ -120,8 +116,8 @@ impl Decoder for Body {
         if out.is_finished() {
             return;
         }
-        if let Kind::Document(body) = &self.kind {
-            return out.fail(StopReason::Error, not_a_stream(body));
+        if let Kind::Document(document) = &self.kind {
+            return out.fail(StopReason::Error, document.error());
         }
         let end = if self.frames.is_inside_frame() {
             Err(StreamError::Truncated("Bedrock stream ended inside an event").into())
