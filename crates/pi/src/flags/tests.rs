@@ -208,6 +208,7 @@ fn an_equals_sign_is_equivalent_to_a_space() {
         let long = format!("--{}", flag.long);
         let usual = match (flag.long, flag.group) {
             ("executor", _) => "docker:a=b",
+            ("account", _) => "openai@work",
             (_, Group::Limits) => "30",
             _ => "a=b",
         };
