@@ -158,5 +158,5 @@ fn control_characters_are_removed_from_errors() {
         body: "no \u{1b}]0;title\u{7} here".into(),
     };
     let env = ServerEnv::new(vec![Reply::Parts(vec![Part::Status(status)])]);
-    env.run(&["-p", "Hello"]).assert_failed(1, &["400 no ]0;title here"]);
+    env.run(&["-p", "Hello"]).assert_failed(1, &["(400): no ]0;title here"]);
 }
