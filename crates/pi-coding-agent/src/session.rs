@@ -42,7 +42,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pi_agent::{Agent, RunSettings};
-use pi_protocol::{AgentMessage, Declarations, Entry, History, Model, Provider};
+use pi_protocol::{Entry, Model, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
 
@@ -80,7 +80,6 @@ use pending::Pending;
 use phase::Activity;
 use provider_hooks::{Chunks, RoutingProvider};
 use rate_limits::LimitLog;
-
 use selection::Selection;
 use shell::RunningCommands;
 use toolbox::Toolbox;
@@ -389,48 +388,6 @@ impl AgentSession {
     /// Returns the name of the session.
     pub fn name(&self) -> Option<String> {
         self.log().name().map(ToOwned::to_owned)
-    }
-
-    /// Returns the messages that the model reads: a snapshot, cheap once the log was read.
-    pub fn messages(&self) -> History<AgentMessage> {
-        if let Err(error) = self.read_log() {
-            self.notify_error(format!("The session cannot be read: {error}"));
-        }
-        self.0.agent.messages()
-    }
-
-    /// Returns the number of messages that the model reads, without reading them.
-    pub fn message_count(&self) -> usize {
-        let unread = self.sync().unread_count();
-        unread.unwrap_or_else(|| self.0.agent.messages().len())
-    }
-
-    /// Returns the prompt sections and tools that are declared to the model.
-    fn declared(&self) -> Declarations {
-        let unread = self.sync().unread_declarations();
-        unread.unwrap_or_else(|| self.0.agent.declared())
-    }
-
-    /// Reads the messages of the log, unless that was done.
-    fn read_log(&self) -> Result<(), SessionError> {
-        if self.sync().is_unread() { self.refresh() } else { Ok(()) }
-    }
-
-    /// Gives the loop a message that was appended to the log outside of it.
-    fn message_appended(&self, message: AgentMessage) {
-        if self.sync().message_appended() {
-            self.0.agent.add_message(message);
-        }
-    }
-
-    /// Gives the loop the messages of the log, after an entry changed what came before.
-    fn refresh(&self) -> Result<(), SessionError> {
-        // The cached prompt is no longer the beginning of the next one.
-        self.0.warmer.stop();
-        let messages = self.log().context()?.messages;
-        self.0.agent.set_messages(messages.iter().cloned());
-        self.sync().was_read();
-        Ok(())
     }
 
     /// Emits an entry that is not a message.

@@ -1,8 +1,10 @@
 //! The part of the log that is in the context of the model, and where the two differ.
 
-use pi_protocol::Declarations;
-use pi_session::Outline;
+use pi_protocol::{AgentMessage, Declarations, History};
 use pi_session::compaction::CompactionAttempts;
+use pi_session::{Outline, SessionError};
+
+use super::AgentSession;
 
 /// State that relates the log of a session to the messages of the loop.
 #[derive(Debug, Default)]
@@ -92,5 +94,49 @@ impl ContextState {
 
     pub(super) fn unread_declarations(&self) -> Option<Declarations> {
         self.unread.as_ref().map(|outline| outline.declared.clone())
+    }
+}
+
+impl AgentSession {
+    /// Returns the messages that the model reads: a snapshot, cheap once the log was read.
+    pub fn messages(&self) -> History<AgentMessage> {
+        if let Err(error) = self.read_log() {
+            self.notify_error(format!("The session cannot be read: {error}"));
+        }
+        self.0.agent.messages()
+    }
+
+    /// Returns the number of messages that the model reads, without reading them.
+    pub fn message_count(&self) -> usize {
+        let unread = self.sync().unread_count();
+        unread.unwrap_or_else(|| self.0.agent.messages().len())
+    }
+
+    /// Returns the prompt sections and tools that are declared to the model.
+    pub(super) fn declared(&self) -> Declarations {
+        let unread = self.sync().unread_declarations();
+        unread.unwrap_or_else(|| self.0.agent.declared())
+    }
+
+    /// Reads the messages of the log, unless that was done.
+    pub(super) fn read_log(&self) -> Result<(), SessionError> {
+        if self.sync().is_unread() { self.refresh() } else { Ok(()) }
+    }
+
+    /// Gives the loop a message that was appended to the log outside of it.
+    pub(super) fn message_appended(&self, message: AgentMessage) {
+        if self.sync().message_appended() {
+            self.0.agent.add_message(message);
+        }
+    }
+
+    /// Gives the loop the messages of the log, after an entry changed what came before.
+    pub(super) fn refresh(&self) -> Result<(), SessionError> {
+        // The cached prompt is no longer the beginning of the next one.
+        self.0.warmer.stop();
+        let messages = self.log().context()?.messages;
+        self.0.agent.set_messages(messages.iter().cloned());
+        self.sync().was_read();
+        Ok(())
     }
 }

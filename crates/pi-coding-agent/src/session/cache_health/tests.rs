@@ -107,7 +107,7 @@ fn the_reason_is_the_first_difference() {
         let miss = miss.unwrap();
         assert_eq!(miss.missed_tokens, 9_900);
         assert!((miss.missed_cost - 9_900.0 * 5.75 / 1e6).abs() < 1e-9, "{}", miss.missed_cost);
-        // With a hit there is nothing to report, whatever changed.
+        // With a hit there is nothing to report, even if the prompt changed.
         let counts = [usage(100, 0, 9_900), usage(300, 9_900, 100)];
         assert_eq!(second(&first, prompt, minutes * MINUTE, counts), None, "case {at}");
     }
