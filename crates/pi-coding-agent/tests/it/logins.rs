@@ -421,7 +421,7 @@ fn providers_of_clouds_are_available_with_their_own_credentials() {
         ),
         ("google-vertex", &[("GOOGLE_CLOUD_API_KEY", "k")], none.clone(), true, true),
         ("mistral", &[("MISTRAL_API_KEY", "k")], none.clone(), true, true),
-        ("openai-codex", &[], none.clone(), false, false),
+        ("openai-codex", &[], none, false, false),
         (
             "openai-codex",
             &[],
