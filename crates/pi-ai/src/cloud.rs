@@ -114,6 +114,8 @@ impl Found {
 pub enum Presence {
     /// The source is configured and decides. The text says by what.
     Configured(String),
+    /// The source is configured and decides, but cannot have a credential, for this reason.
+    Broken(String),
     /// The source exists on some machines, and only a request can tell. The text says where it is
     /// looked for.
     Unknown(String),

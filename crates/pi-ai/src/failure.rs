@@ -155,7 +155,6 @@ const WORDS: &[(FailureKind, &[&str])] = &[
             "subscription_sharing_user_not_eligible",
             "subscription_sharing_route_not_supported",
             "subscription_sharing_unsupported_capability",
-            "subscription_sharing_invalid_user",
             "usage_not_included",
         ],
     ),
@@ -231,6 +230,7 @@ const WORDS: &[(FailureKind, &[&str])] = &[
             "signaturedoesnotmatch",
             "security token included in the request is invalid",
             "access_token_type_unsupported",
+            "subscription_sharing_invalid_user",
         ],
     ),
     (

@@ -125,6 +125,8 @@ pub enum Outcome {
     Tried(String),
     /// The source decides. The text says what configures it.
     Used(String),
+    /// The source decides and cannot have a credential, for this reason.
+    Failed(String),
     /// An earlier source decides.
     NotReached,
 }
@@ -144,6 +146,10 @@ pub fn explain(provider: &str, surroundings: &Surroundings) -> Vec<Explained> {
                 Presence::Configured(by) => {
                     decided = true;
                     Outcome::Used(by)
+                }
+                Presence::Broken(reason) => {
+                    decided = true;
+                    Outcome::Failed(reason)
                 }
             }
         };

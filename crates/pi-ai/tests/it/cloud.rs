@@ -117,6 +117,7 @@ impl Machine {
             Outcome::Skipped(reason) => format!("- {}: {reason}\n", one.source),
             Outcome::Tried(place) => format!("? {}: {place}\n", one.source),
             Outcome::Used(by) => format!("+ {}: {by}\n", one.source),
+            Outcome::Failed(reason) => format!("! {}: {reason}\n", one.source),
             Outcome::NotReached => format!("  {}\n", one.source),
         });
         let text: String = lines.collect();

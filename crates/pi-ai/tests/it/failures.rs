@@ -98,6 +98,12 @@ const TEXTS: &[(&str, K, Option<u16>, &str)] = &[
         "Not eligible",
     ),
     (
+        r#"OpenAI API error (403): {"message":"Invalid user","code":"subscription_sharing_invalid_user"}"#,
+        K::RejectedCredential,
+        Some(403),
+        "Invalid user",
+    ),
+    (
         "You have hit your ChatGPT usage limit (plus plan). Try again in ~12 min.",
         K::PlanLimit,
         None,

@@ -12,7 +12,8 @@ use secrecy::{ExposeSecret, SecretString};
 use super::accounts::CredentialName;
 use super::credential_error::CredentialError;
 use super::credentials::{
-    ConfiguredValue, Source, has_keys, is_key, missing, no_account, variable, wrong_type,
+    ChainState, ConfiguredValue, Source, has_keys, is_key, missing, no_account,
+    no_machine_credentials, variable, wrong_type,
 };
 use super::logins::LoginService;
 use super::registry::Shared;
@@ -107,14 +108,19 @@ impl Shared {
             for explained in cloud::explain(provider, &surroundings) {
                 match explained.outcome {
                     Outcome::Used(_) => {
-                        return Source::Cloud { source: explained.source, is_certain: true, env };
+                        let (source, state) = (explained.source, ChainState::Configured);
+                        return Source::Cloud { source, state, env };
+                    }
+                    Outcome::Failed(why) => {
+                        let (source, state) = (explained.source, ChainState::Broken(why));
+                        return Source::Cloud { source, state, env };
                     }
                     Outcome::Tried(_) => tried = tried.or(Some(explained.source)),
                     _ => {}
                 }
             }
             if let Some(source) = tried {
-                return Source::Cloud { source, is_certain: false, env };
+                return Source::Cloud { source, state: ChainState::Unknown, env };
             }
         }
         if keyless { Source::NotNeeded } else { Source::Missing }
@@ -172,7 +178,9 @@ impl Shared {
                 }
                 authorization
             }
-            Source::Cloud { env, .. } => self.cloud_authorization(&wanted, env).await?,
+            Source::Cloud { state, env, .. } => {
+                self.cloud_authorization(&wanted, &state, env).await?
+            }
             Source::Broken(error) => return Err(error),
             // Wire formats require a key; a server that needs none ignores it.
             Source::NotNeeded => Authorization::new("unused"),
@@ -248,14 +256,18 @@ impl Shared {
     async fn cloud_authorization(
         self: &Arc<Self>,
         wanted: &Wanted<'_>,
+        state: &ChainState,
         env: BTreeMap<String, String>,
     ) -> Result<Authorization, CredentialError> {
         let provider = wanted.provider;
         let surroundings = self.surroundings(provider, &env, wanted.env);
         let found = self.cloud.find(provider, &surroundings, wanted.rejected).await;
-        let found = found.map_err(|error| CredentialError::Cloud {
-            provider: provider.to_owned(),
-            why: self.secrets().redact_known(&error.to_string()).into_owned(),
+        let found = found.map_err(|error| {
+            let why = self.secrets().redact_known(&error.to_string()).into_owned();
+            match state {
+                ChainState::Unknown => no_machine_credentials(provider, &why),
+                _ => CredentialError::Cloud { provider: provider.to_owned(), why },
+            }
         })?;
         Ok(with_env(found.authorization(), env))
     }

@@ -59,8 +59,7 @@ pub(super) enum Source {
     Cloud {
         /// Name of the source that decides.
         source: &'static str,
-        /// The source is configured. Otherwise only a request can tell whether it exists.
-        is_certain: bool,
+        state: ChainState,
         /// Variables that are stored for the provider without a key.
         env: BTreeMap<String, String>,
     },
@@ -68,6 +67,17 @@ pub(super) enum Source {
     NotNeeded,
     /// No source has a key.
     Missing,
+}
+
+/// The state of the source that decides in the chain of a cloud provider.
+#[derive(Debug, Clone)]
+pub(super) enum ChainState {
+    /// The source is configured.
+    Configured,
+    /// The source is configured and cannot have a credential, for this reason.
+    Broken(String),
+    /// Only a request can tell whether the source exists.
+    Unknown,
 }
 
 /// An unresolved value of a configuration file.
@@ -137,9 +147,24 @@ fn no_cloud_credentials(provider: &str) -> Option<String> {
     if sources.is_empty() || provider == "anthropic" {
         return None;
     }
-    let variable = providers::provider(provider)?.key_env.last()?;
     let names: Vec<&str> = sources.iter().map(|source| source.name()).collect();
-    Some(format!("{variable} is not set, and none of these is configured: {}.", names.join(", ")))
+    let key = no_cloud_key(provider);
+    Some(format!("{key} None of the other sources is configured: {}.", names.join(", ")))
+}
+
+/// Returns the sentences about the key of a cloud provider, which is the first thing to set on a
+/// machine that has no credentials of its own.
+fn no_cloud_key(provider: &str) -> String {
+    let variables = providers::provider(provider).map_or(&[][..], |info| info.key_env);
+    let variable = variables.last().copied().unwrap_or("the variable of the key");
+    format!("{variable} is not set. Set it, or store a key with `pi auth set {provider}`.")
+}
+
+/// Returns the error of a machine that may have had credentials, and has none for this reason.
+pub(super) fn no_machine_credentials(provider: &str, why: &str) -> CredentialError {
+    let (key, why) = (no_cloud_key(provider), why.trim_end_matches('.'));
+    let why = format!("{key} The machine has no credentials either: {why}.");
+    CredentialError::Cloud { provider: provider.to_owned(), why }
 }
 
 /// Returns the error of a chosen account without a stored credential.
@@ -173,9 +198,9 @@ impl Source {
             }
             Self::Configured(_) => CredentialSource::ModelsFile,
             Self::Variable { name, .. } => CredentialSource::Variable(name),
-            Self::Cloud { source, is_certain: true, .. } => CredentialSource::Cloud(source),
+            Self::Cloud { state: ChainState::Unknown, .. } | Self::Missing => return None,
+            Self::Cloud { source, .. } => CredentialSource::Cloud(source),
             Self::NotNeeded => CredentialSource::NotNeeded,
-            Self::Cloud { is_certain: false, .. } | Self::Missing => return None,
         })
     }
 
@@ -198,6 +223,10 @@ impl Source {
             Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => {
                 return Some(missing(provider, has_login));
             }
+            Self::Cloud { source, state: ChainState::Broken(why), .. } => {
+                let (provider, why) = (provider.to_owned(), format!("{source}: {why}."));
+                return Some(CredentialError::Cloud { provider, why });
+            }
             Self::Given(_)
             | Self::Stored(StoredCredential::Oauth { .. })
             | Self::Variable { .. }
@@ -209,7 +238,7 @@ impl Source {
 
     /// Returns true if the source is there only if a request succeeds.
     pub(super) fn is_uncertain(&self) -> bool {
-        matches!(self, Self::Cloud { is_certain: false, .. })
+        matches!(self, Self::Cloud { state: ChainState::Unknown, .. })
     }
 
     /// Returns the variables that are stored with the credential.
@@ -253,5 +282,26 @@ impl<'a> ConfiguredValue<'a> {
     fn failed(&self, why: String) -> CredentialError {
         let (what, provider) = (self.what.to_owned(), self.provider.to_owned());
         CredentialError::Unresolved { what, provider, why, file: self.file }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_without_credentials_is_told_about_the_key_first() {
+        for (provider, variable) in [
+            ("amazon-bedrock", "AWS_BEARER_TOKEN_BEDROCK"),
+            ("azure", "AZURE_OPENAI_API_KEY"),
+            ("google-vertex", "GOOGLE_CLOUD_API_KEY"),
+        ] {
+            let error = no_machine_credentials(provider, "metadata: no answer.").to_string();
+            let expected = format!(
+                "No credentials for {provider}: {variable} is not set. Set it, or store a key with \
+                 `pi auth set {provider}`. The machine has no credentials either: metadata: no answer."
+            );
+            assert_eq!(error, expected);
+        }
     }
 }

@@ -9,7 +9,7 @@ use pi_ai::oauth::{self, Dialect, Interaction, LoginOptions, OauthError, Service
 use pi_protocol::CancelToken;
 
 use super::accounts::CredentialName;
-use super::credential_error::CredentialError;
+use super::credential_error::{CredentialError, sign_in_again};
 use super::credentials::{has_keys, wrong_type};
 use super::login_hooks::ProviderLogin;
 use super::registry::{ModelRegistry, Shared};
@@ -32,6 +32,8 @@ pub struct LoginChoice {
     pub service: Option<String>,
     /// Reason why this login cannot be used, with the alternatives.
     pub unavailable: Option<String>,
+    /// The alternatives to a login that cannot be used, which are also part of `unavailable`.
+    pub instead: Option<String>,
 }
 
 /// The kind of a login.
@@ -120,24 +122,29 @@ pub(super) enum LoginService {
 }
 
 impl LoginService {
-    /// Returns the error of a login that cannot be renewed: the server knows only the clients of its
-    /// vendor, and no client is configured.
-    pub(super) fn check_renewal(
-        &self,
-        name: &CredentialName,
-        login: &Login,
-    ) -> Result<(), CredentialError> {
-        let Self::Oauth(service) = self else { return Ok(()) };
+    /// Returns the reason why the server does not renew a login for this client.
+    fn closed_renewal(&self, login: &Login) -> Option<Closed> {
+        let Self::Oauth(service) = self else { return None };
         let needs_client = !matches!(service.dialect, Some(Dialect::Copilot | Dialect::Meta));
         if !needs_client || login.extra.contains_key("clientId") {
-            return Ok(());
+            return None;
         }
+        Closed::of(service)
+    }
+}
+
+/// A server that knows only the clients of its vendor, while no client is configured.
+struct Closed {
+    reason: String,
+    /// The alternatives.
+    instead: String,
+}
+
+impl Closed {
+    fn of(service: &Service) -> Option<Self> {
         match service.availability() {
-            Err(OauthError::Unavailable { reason, instead }) => {
-                let why = reason.trim_end_matches('.').to_owned();
-                Err(CredentialError::Expired { name: Box::new(name.clone()), why, advice: instead })
-            }
-            _ => Ok(()),
+            Err(OauthError::Unavailable { reason, instead }) => Some(Self { reason, instead }),
+            _ => None,
         }
     }
 }
@@ -151,24 +158,27 @@ impl ModelRegistry {
             true => LoginKind::Subscription,
             false => LoginKind::Account,
         };
-        let choice = |label: Option<String>, service: Option<String>, unavailable| LoginChoice {
-            kind,
-            label: label.unwrap_or_else(|| shared.display_name(provider)),
-            service,
-            unavailable,
-        };
+        let choice =
+            |label: Option<String>, service: Option<String>, closed: Option<Closed>| LoginChoice {
+                kind,
+                label: label.unwrap_or_else(|| shared.display_name(provider)),
+                service,
+                unavailable: closed.as_ref().map(|one| format!("{} {}", one.reason, one.instead)),
+                instead: closed.map(|one| one.instead),
+            };
         if let Some(hooks) = shared.extension_login(provider) {
             choices.push(choice(Some(hooks.name), None, None));
         } else {
             for (name, service) in shared.services(provider) {
-                let unavailable = service.availability().err().map(|error| error.to_string());
+                let closed = Closed::of(&service);
                 let own_name = (name != provider).then_some(name);
-                choices.push(choice(service.name, own_name, unavailable));
+                choices.push(choice(service.name, own_name, closed));
             }
         }
         if has_keys(provider) {
             let (kind, label) = (LoginKind::ApiKey, "API key".to_owned());
-            choices.push(LoginChoice { kind, label, service: None, unavailable: None });
+            let (service, unavailable, instead) = (None, None, None);
+            choices.push(LoginChoice { kind, label, service, unavailable, instead });
         }
         choices
     }
@@ -193,11 +203,10 @@ impl ModelRegistry {
         credential: &StoredCredential,
     ) -> Result<(), ConfigError> {
         let shared = &self.shared;
-        match credential {
-            StoredCredential::Oauth { access, refresh, .. } => {
-                shared.secrets().add([access.clone(), refresh.clone()]);
-            }
-            StoredCredential::ApiKey { key, .. } => shared.secrets().add(key.clone()),
+        if let StoredCredential::ApiKey { key, .. } = credential {
+            shared.secrets().add(key.clone());
+        } else if let Some(login) = Login::of(credential.clone()) {
+            shared.secrets().add(login.secrets());
         }
         let Some(lock) = shared.store.lock(|_| false).await? else { return Ok(()) };
         shared.store.edit_locked(lock)?.set(&name.to_string(), credential)
@@ -330,6 +339,40 @@ impl Shared {
             None => services.next(),
         };
         found.map(|(_, service)| LoginService::Oauth(Box::new(service)))
+    }
+
+    /// Returns the error of a login that cannot be renewed.
+    pub(super) fn check_renewal(
+        &self,
+        name: &CredentialName,
+        login: &Login,
+    ) -> Result<(), CredentialError> {
+        if login.refresh.is_empty() {
+            return Err(self.ended(name, login.service(), "it cannot be renewed"));
+        }
+        let Some(service) = self.login_service(&name.provider, login.service()) else {
+            return Err(wrong_type(name, &login.stored()));
+        };
+        match service.closed_renewal(login) {
+            Some(closed) => Err(self.ended(name, login.service(), &closed.reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the error of a login that has ended, with the ways that are open to the user.
+    pub(super) fn ended(
+        &self,
+        name: &CredentialName,
+        service: Option<&str>,
+        why: &str,
+    ) -> CredentialError {
+        let closed = match self.login_service(&name.provider, service) {
+            Some(LoginService::Oauth(service)) => Closed::of(&service),
+            _ => None,
+        };
+        let advice = closed.map_or_else(|| sign_in_again(name), |closed| closed.instead);
+        let (name, why) = (Box::new(name.clone()), why.trim_end_matches('.').to_owned());
+        CredentialError::Expired { name, why, advice }
     }
 
     /// Returns the service that renews a stored login, with its secret resolved.

@@ -69,13 +69,10 @@ impl Shared {
             return Ok(login);
         }
         let is_usable = !matches!(need, Need::Rejected(_)) && !login.is_expired();
-        if login.refresh.is_empty() {
-            return if is_usable { Ok(login) } else { Err(ended(name, "it cannot be renewed")) };
-        }
-        let service = self.service_of(name, &login).await?;
-        if let Err(error) = service.check_renewal(name, &login) {
+        if let Err(error) = self.check_renewal(name, &login) {
             return if is_usable { Ok(login) } else { Err(error) };
         }
+        let service = self.service_of(name, &login).await?;
         // Requests of this process wait here, and not for the file.
         let turn = Arc::clone(&self.renewal).lock_owned().await;
         let key = name.to_string();
@@ -83,7 +80,7 @@ impl Shared {
         let is_done = |login: &Login| !need.applies_to(login, start);
         let lock = self.store.lock(|_| current().is_some_and(|login| is_done(&login))).await;
         let Some(lock) = lock.map_err(|error| not_renewed(name, &error))? else {
-            return current().ok_or_else(|| signed_out(name));
+            return current().ok_or_else(|| self.signed_out(name));
         };
         let (shared, own_name) = (Arc::clone(self), name.clone());
         let renewal = tokio::spawn(async move {
@@ -93,7 +90,8 @@ impl Shared {
             drop(turn);
             renewed
         });
-        renewal.await.unwrap_or_else(|_| Err(ended(name, "its renewal was stopped")))
+        let stopped = |_| Err(self.ended(name, None, "its renewal was stopped"));
+        renewal.await.unwrap_or_else(stopped)
     }
 
     /// Renews the login under the lock.
@@ -107,7 +105,7 @@ impl Shared {
     ) -> Result<Login, CredentialError> {
         let key = name.to_string();
         let stored = edit.get(&key).map_err(|error| not_renewed(name, &error))?;
-        let login = stored.and_then(Login::of).ok_or_else(|| signed_out(name))?;
+        let login = stored.and_then(Login::of).ok_or_else(|| self.signed_out(name))?;
         if !need.applies_to(&login, start) {
             return Ok(login);
         }
@@ -140,9 +138,11 @@ impl Shared {
             Err(RefreshError::SignInAgain { .. }) if was_interrupted => {
                 let why =
                     "a former renewal was interrupted after the server had replaced the token";
-                Err(ended(name, why))
+                Err(self.ended(name, login.service(), why))
             }
-            Err(RefreshError::SignInAgain { reason }) => Err(ended(name, &redacted(reason))),
+            Err(RefreshError::SignInAgain { reason }) => {
+                Err(self.ended(name, login.service(), &redacted(reason)))
+            }
             Err(RefreshError::Transient { reason }) => Err(CredentialError::NotRenewed {
                 name: Box::new(name.clone()),
                 why: redacted(reason),
@@ -215,15 +215,10 @@ impl Shared {
         let advice = sign_in_again(name);
         Err(CredentialError::NotStored { name: Box::new(name.clone()), why: failure, advice })
     }
-}
 
-fn ended(name: &CredentialName, why: &str) -> CredentialError {
-    let (why, advice) = (why.trim_end_matches('.').to_owned(), sign_in_again(name));
-    CredentialError::Expired { name: Box::new(name.clone()), why, advice }
-}
-
-fn signed_out(name: &CredentialName) -> CredentialError {
-    ended(name, "it was removed from auth.json")
+    fn signed_out(&self, name: &CredentialName) -> CredentialError {
+        self.ended(name, None, "it was removed from auth.json")
+    }
 }
 
 fn not_renewed(name: &CredentialName, error: &ConfigError) -> CredentialError {

@@ -6,6 +6,7 @@ use pi_ai::providers;
 use super::accounts::CredentialName;
 use super::credentials::{CredentialSource, Source, missing};
 use super::registry::ModelRegistry;
+use super::tokens::Login;
 use super::usable::UnusableModel;
 use crate::config::StoredCredential;
 
@@ -71,18 +72,24 @@ impl ModelRegistry {
     /// Returns the state of a provider's credentials. Runs no command and sends nothing.
     pub fn auth_status(&self, provider: &str) -> AuthStatus {
         let source = self.shared.source(provider);
-        let (expires, is_renewable) = match &source {
-            Source::Stored(StoredCredential::Oauth { expires, refresh, .. }) => {
-                (Some(*expires), !refresh.is_empty())
-            }
-            _ => (None, false),
+        let name = self.credential_name(provider);
+        let login = match &source {
+            Source::Stored(stored) => Login::of(stored.clone()),
+            _ => None,
         };
+        let renewal = login.as_ref().map(|login| self.shared.check_renewal(&name, login));
+        let mut problem = self.known_problem(provider);
+        if let (Some(login), Some(Err(error)), None) = (&login, &renewal, &problem)
+            && login.is_expired()
+        {
+            problem = Some(error.clone().into());
+        }
         AuthStatus {
-            name: self.credential_name(provider),
+            name,
             source: source.public(),
-            expires,
-            is_renewable,
-            problem: self.known_problem(provider),
+            expires: login.map(|login| login.expires),
+            is_renewable: matches!(renewal, Some(Ok(()))),
+            problem,
         }
     }
 
@@ -189,6 +196,10 @@ impl Report {
             Outcome::Used(by) => {
                 self.is_decided = true;
                 SourceOutcome::Used(by)
+            }
+            Outcome::Failed(why) => {
+                self.is_decided = true;
+                SourceOutcome::Failed(why)
             }
             Outcome::NotReached => SourceOutcome::NotReached,
         };

@@ -18,6 +18,8 @@ const ISSUED: &str = "issued";
 const RENEWING: &str = "renewing";
 /// The name of the configured service that issued the tokens, if it is not that of the provider.
 const SERVICE: &str = "service";
+/// The secret of a client that the server registered.
+const CLIENT_SECRET: &str = "clientSecret";
 /// The longest time before the expiry at which tokens are renewed.
 const MARGIN: f64 = 5.0 * 60_000.0;
 
@@ -103,9 +105,11 @@ impl Login {
         self.extra.get(SERVICE)?.as_str()
     }
 
-    /// Returns the secrets of the login.
-    pub(super) fn secrets(&self) -> [String; 2] {
-        [self.access.clone(), self.refresh.clone()]
+    /// Returns the secrets of the login, with that of a client that the server registered.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let client = self.extra.get(CLIENT_SECRET).and_then(Value::as_str);
+        let secrets = [Some(self.access.as_str()), Some(self.refresh.as_str()), client];
+        secrets.into_iter().flatten().map(str::to_owned).collect()
     }
 
     pub(super) fn is_expired(&self) -> bool {
@@ -146,4 +150,17 @@ impl Login {
 pub(super) fn now() -> f64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_secs_f64() * 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_secret_of_a_registered_client_is_one_of_the_login() {
+        let stored = json!({"type": "oauth", "access": "a", "refresh": "r", "expires": 1,
+            "clientId": "c", "clientSecret": "s"});
+        let login = Login::of(serde_json::from_value(stored).unwrap()).unwrap();
+        assert_eq!(login.secrets(), ["a", "r", "s"]);
+    }
 }

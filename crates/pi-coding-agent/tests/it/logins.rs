@@ -273,6 +273,50 @@ async fn a_login_that_another_program_made_is_used_until_it_ends() {
     let error = user.key("anthropic").await.unwrap_err();
     assert!(error.starts_with("The login of anthropic has ended: Anthropic opens"), "{error}");
     assert!(error.contains("a configured `clientId`"), "{error}");
+    let ended = user.registry.auth_status("anthropic");
+    assert!(!ended.is_renewable, "{ended:?}");
+    assert_eq!(ended.problem.unwrap().to_string(), error);
+    // A login without a refresh token has the same alternatives.
+    let mut stored = stored(-2.0);
+    stored["anthropic"]["refresh"] = "".into();
+    let user = User::new("127.0.0.1:1", &stored, &json!({}), &variables);
+    let error = user.key("anthropic").await.unwrap_err();
+    assert!(error.contains("cannot be renewed. Use an API key (ANTHROPIC_API_KEY)"), "{error}");
+    assert!(!error.contains("pi auth login"), "{error}");
+    // A configured client makes the login renewable.
+    let settings = json!({"oauth": {"anthropic": {"clientId": "ours"}}});
+    stored["anthropic"]["refresh"] = "r".into();
+    let user = User::new("127.0.0.1:1", &stored, &settings, &variables);
+    let status = user.registry.auth_status("anthropic");
+    assert!(status.is_renewable && status.problem.is_none(), "{status:?}");
+}
+
+#[tokio::test]
+async fn the_secret_of_a_registered_client_is_redacted() {
+    let body = r#"{"error":"invalid_grant","error_description":"not for issued-client-secret"}"#;
+    let length = body.len();
+    let answer = format!("HTTP/1.1 400 Bad Request\r\nContent-Length: {length}\r\n\r\n{body}");
+    let server = Server::start(move |_, _| Reply::Raw(answer.clone().into_bytes())).await;
+    let mut stored = login("old-access-token", -1.0);
+    stored["mock"]["clientId"] = "registered".into();
+    stored["mock"]["clientSecret"] = "issued-client-secret".into();
+    let user = User::new(&server.address.to_string(), &stored, &json!({}), &[]);
+    let error = user.key("mock").await.unwrap_err();
+    assert!(error.contains("has ended: ") && error.contains("not for "), "{error}");
+    assert!(!error.contains("issued-client-secret"), "{error}");
+}
+
+#[tokio::test]
+async fn a_profile_that_does_not_exist_makes_the_provider_unusable() {
+    let user = User::new("127.0.0.1:1", &json!({}), &json!({}), &[("AWS_PROFILE", "nope")]);
+    let status = user.registry.auth_status("amazon-bedrock");
+    let problem = status.problem.unwrap().to_string();
+    let expected = "No credentials for amazon-bedrock: AWS profile: profile \"nope\" does not exist";
+    assert!(problem.starts_with(expected), "{problem}");
+    assert!(!user.registry.is_available("amazon-bedrock"));
+    let sources = user.registry.explain("amazon-bedrock");
+    let profile = sources.iter().find(|source| source.name == "AWS profile").unwrap();
+    assert!(matches!(&profile.outcome, SourceOutcome::Failed(why) if why.contains("nope")));
 }
 
 #[tokio::test]

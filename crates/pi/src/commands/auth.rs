@@ -26,7 +26,7 @@ pub(super) use list::list;
 pub(crate) use list::name as source_name;
 pub(super) use login::login;
 pub(super) use print::{api_key, bearer_token};
-pub(super) use status::status;
+pub(super) use status::{status, validity};
 
 fn open() -> Result<Credentials, Failure> {
     Ok(Credentials::open(&environment::read().map_err(Failure::failed)?))

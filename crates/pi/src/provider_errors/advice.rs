@@ -96,6 +96,9 @@ fn credential_advice(request: &FailedRequest<'_>) -> String {
     let provider = &request.model.provider;
     let sent = credential(request);
     if is_login(request) {
+        if let Some(instead) = closed_login(request) {
+            return instead;
+        }
         let account = credential_name(request).account;
         let account = account.map(|name| format!(" --account {name}")).unwrap_or_default();
         let command = format!("sign in again with `pi auth login {provider}{account}`");
@@ -103,6 +106,14 @@ fn credential_advice(request: &FailedRequest<'_>) -> String {
     }
     let check = format!("and see `pi auth check --provider {provider}`");
     format!("check {sent}, {}", request.reader.choose(&check, "or enter another one with /login"))
+}
+
+/// Returns the alternatives to a login that is not open to this program.
+fn closed_login(request: &FailedRequest<'_>) -> Option<String> {
+    let choices = request.registry?.login_methods(&request.model.provider);
+    let instead = choices.first()?.instead.as_deref()?.trim_end_matches('.');
+    let first = instead.chars().next()?;
+    Some(format!("{}{}", first.to_lowercase(), instead.get(first.len_utf8()..)?))
 }
 
 fn store_key(provider: &str, reader: Reader) -> String {

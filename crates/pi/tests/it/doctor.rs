@@ -160,7 +160,9 @@ fn credentials_are_listed_by_provider_and_source() {
         "groq": { "type": "api_key", "key": "$NOPE" },
         "cerebras": { "type": "api_key", "key": "!touch ran; echo hunter2" },
         "anthropic": { "type": "oauth", "access": "hunter2", "refresh": "hunter2", "expires": 1000 },
-        "mistral": { "type": "api_key", "key": "hunter2" },
+        "github-copilot": { "type": "oauth", "access": "hunter2", "refresh": "hunter2",
+            "expires": 1000 },
+        "typesafe": { "type": "api_key", "key": "hunter2" },
         "unknown": { "type": "api_key", "key": "hunter2" },
         "xai": { "type": "new", "secret": "hunter2" }
     }"#;
@@ -282,8 +284,8 @@ fn causes_are_reported_once_with_the_right_fix() {
     let (_, found) = findings(&env, &[]);
     assert_eq!(about(&found, "settings"), [""; 0], "the check of the rules reports it");
     assert!(about(&found, "rules")[0].starts_with("error: "), "{found:?}");
-    let (_, found) = findings(&TestEnv::new(), &[("MISTRAL_API_KEY", "k")]);
-    let unsupported = "warning: mistral (MISTRAL_API_KEY) cannot be used: this version does not \
-                       support mistral (format mistral-conversations)";
+    let (_, found) = findings(&TestEnv::new(), &[("TYPESAFE_API_KEY", "k")]);
+    let unsupported = "warning: typesafe (TYPESAFE_API_KEY) cannot be used: this version does not \
+                       support typesafe (format typesafe-system-one)";
     assert_eq!(about(&found, "keys"), [unsupported]);
 }

@@ -114,9 +114,9 @@ fn a_default_that_cannot_be_used_is_an_error_in_every_mode() {
              \"apiKey\" for the provider to models.json.\n",
         ),
         (
-            json!({"defaultProvider": "mistral", "defaultModel": "mistral-large-latest"}),
-            "pi: the default model mistral/mistral-large-latest cannot be used: this version does \
-             not support mistral (format mistral-conversations)\n",
+            json!({"defaultProvider": "typesafe", "defaultModel": "system-one"}),
+            "pi: the default model typesafe/system-one cannot be used: this version does not \
+             support typesafe (format typesafe-system-one)\n",
         ),
         (
             json!({"defaultProvider": "ollama", "defaultModel": "qwen3:1b"}),

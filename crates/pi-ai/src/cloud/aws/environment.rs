@@ -24,9 +24,10 @@ impl Source for Environment {
             _ if is_set("AWS_PROFILE") => {
                 Presence::Absent("AWS_PROFILE names a profile, which takes precedence".to_owned())
             }
-            (true, true) => Presence::Configured(format!("{ID} and {SECRET} are set")),
-            (true, false) => Presence::Configured(format!("{ID} is set")),
-            (false, true) => Presence::Configured(format!("{SECRET} is set")),
+            _ => match keys(surroundings) {
+                Ok(_) => Presence::Configured(format!("{ID} and {SECRET} are set")),
+                Err(error) => Presence::Broken(error.to_string()),
+            },
         }
     }
 

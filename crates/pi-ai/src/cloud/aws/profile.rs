@@ -27,10 +27,9 @@ impl Source for Profile {
     fn presence(&self, surroundings: &Surroundings) -> Presence {
         let name = chosen(surroundings);
         let is_named = surroundings.variable("AWS_PROFILE").is_some();
-        // The search reports the errors of files.
         let profiles = match Profiles::load(surroundings) {
             Ok(profiles) => profiles,
-            Err(error) => return Presence::Configured(error.to_string()),
+            Err(error) => return Presence::Broken(error.to_string()),
         };
         if !is_named && profiles.get(&name).is_none() {
             return Presence::Absent(format!("there is no profile {name:?}"));
@@ -41,7 +40,7 @@ impl Source for Profile {
                 Presence::Configured(format!("{named} {name:?}, {}", plan.description()))
             }
             Ok(None) => Presence::Absent(format!("profile {name:?} has no credentials")),
-            Err(error) => Presence::Configured(error.to_string()),
+            Err(error) => Presence::Broken(error.to_string()),
         }
     }
 

@@ -23,7 +23,10 @@ impl Source for Variable {
 
     fn presence(&self, surroundings: &Surroundings) -> Presence {
         match surroundings.variable(VARIABLE) {
-            Some(path) => Presence::Configured(format!("{VARIABLE} is {path}")),
+            Some(path) => match surroundings.read(&surroundings.path(&path)) {
+                Ok(_) => Presence::Configured(format!("{VARIABLE} is {path}")),
+                Err(error) => Presence::Broken(format!("{VARIABLE}: {error}")),
+            },
             None => Presence::Absent(format!("{VARIABLE} is not set")),
         }
     }

@@ -67,6 +67,17 @@ async fn a_profile_that_does_not_exist_is_an_error() {
         machine.error(BEDROCK).await,
         "AWS profile: profile \"wrok\" does not exist; the profiles are default, work"
     );
+    let explained = machine.explain(BEDROCK);
+    let failed = "! AWS profile: profile \"wrok\" does not exist; the profiles are default, work\n  AWS web";
+    assert!(explained.contains(failed), "{explained}");
+}
+
+#[test]
+fn half_a_key_is_a_failed_source() {
+    let machine = Machine::with(&[("AWS_ACCESS_KEY_ID", "AKID")]);
+    let explained = machine.explain(BEDROCK);
+    let failed = "! AWS keys in the environment: AWS_SECRET_ACCESS_KEY is not set; it is required";
+    assert!(explained.contains(failed), "{explained}");
 }
 
 #[tokio::test]

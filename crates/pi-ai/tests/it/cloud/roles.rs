@@ -127,7 +127,7 @@ async fn invalid_profiles() {
         let machine = Machine::new();
         machine.file(".aws/config", config);
         assert_eq!(machine.error(BEDROCK).await, format!("AWS profile: {expected}"));
-        assert!(machine.explain(BEDROCK).contains(&format!("+ AWS profile: {expected}\n")));
+        assert!(machine.explain(BEDROCK).contains(&format!("! AWS profile: {expected}\n")));
     }
 }
 

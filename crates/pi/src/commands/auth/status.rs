@@ -95,9 +95,7 @@ impl State {
         match &status.problem {
             None => Self::Ready,
             Some(UnusableModel::Credentials(
-                CredentialError::Missing { .. }
-                | CredentialError::NotSignedIn { .. }
-                | CredentialError::Cloud { .. },
+                CredentialError::Missing { .. } | CredentialError::NotSignedIn { .. },
             )) => Self::NotConfigured,
             Some(_) if status.source.is_none() => Self::NotConfigured,
             Some(_) => Self::Invalid,
@@ -161,7 +159,7 @@ pub(super) fn describe_source(source: CredentialSource) -> String {
 }
 
 /// Describes the end of a login, with a leading comma.
-pub(super) fn validity(status: &AuthStatus) -> String {
+pub(in crate::commands) fn validity(status: &AuthStatus) -> String {
     let Some(expires) = status.expires else { return String::new() };
     if expires >= credentials::FOREVER {
         return ", does not expire".to_owned();

@@ -3,10 +3,10 @@
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::models::local::ServerKind;
-use pi_coding_agent::models::{CredentialSource, UnusableModel};
+use pi_coding_agent::models::{CredentialError, CredentialSource, UnusableModel};
 
 use super::Finding;
-use crate::commands::auth::wait;
+use crate::commands::auth::{validity, wait};
 use crate::commands::credentials::{self, Credentials};
 
 /// Checks the format and the permissions of `auth.json`.
@@ -117,18 +117,22 @@ fn check(credentials: &Credentials, provider: &str, is_readable: bool) -> KeySta
     let source = match source {
         CredentialSource::Given => "--api-key".to_owned(),
         CredentialSource::StoredKey => "a key in auth.json".to_owned(),
-        CredentialSource::Login { expires } if expires <= credentials::now() => {
-            let ended = credentials::date(expires);
-            let message = format!(
-                "the login of {provider} expired at {ended} UTC, and this version cannot renew it"
-            );
-            return bad(
-                message,
-                format!("Log in again, or remove it with `pi auth remove {provider}`."),
-            );
-        }
         CredentialSource::Login { expires } => {
-            format!("a login in auth.json until {}", credentials::date(expires))
+            let status = registry.auth_status(provider);
+            if let Some(UnusableModel::Credentials(CredentialError::Expired {
+                name,
+                why,
+                advice,
+                ..
+            })) = &status.problem
+            {
+                let ended = credentials::date(expires);
+                return bad(
+                    format!("the login of {name} ended at {ended} UTC: {why}"),
+                    format!("{advice} `pi auth remove {name}` removes the login."),
+                );
+            }
+            format!("a login in auth.json{}", validity(&status))
         }
         CredentialSource::ModelsFile => "models.json".to_owned(),
         CredentialSource::Variable(name) | CredentialSource::Cloud(name) => name.to_owned(),
