@@ -111,7 +111,10 @@ impl ProviderFailure {
 
 /// Texts of this library for failures without a response.
 const LOCAL: &[(FailureKind, &[&str])] = &[
-    (FailureKind::NoCredential, &["no api key", "no aws credentials", " cannot be resolved: "]),
+    (
+        FailureKind::NoCredential,
+        &["no api key", "no aws credentials", "no credentials for ", " cannot be resolved: "],
+    ),
     (FailureKind::ExpiredCredential, &["the login of ", "sign in again"]),
     (FailureKind::Unsupported, &["has no api implementation for", "this version does not support"]),
     (FailureKind::InvalidHeader, &["not allowed in a header", "is not a valid header name"]),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pi_protocol::number;
+use pi_protocol::{EntryBody, number};
 use serde::{Deserialize, Serialize};
 
 /// Type of the custom entry that records a miss. It follows the answer that paid for the miss.
@@ -71,6 +71,28 @@ impl CacheMiss {
     /// Creates a record.
     pub fn new(reason: MissReason, missed_tokens: u64, missed_cost: f64, idle_ms: f64) -> Self {
         Self { reason, missed_tokens, missed_cost, idle_ms }
+    }
+
+    /// Returns the miss that an entry records; `None` for other entries and for damaged records.
+    pub fn of(entry: &EntryBody) -> Option<Self> {
+        match entry {
+            EntryBody::Custom { custom_type, data: Some(data) }
+                if custom_type == CACHE_MISS_ENTRY =>
+            {
+                serde_json::from_value(data.clone()).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns a sentence for people, with the size, the price if it is known, and the reason.
+    pub fn notice(&self) -> String {
+        let price = match self.missed_cost > 0.0 {
+            true => format!(" (${:.4})", self.missed_cost),
+            false => String::new(),
+        };
+        let tokens = self.missed_tokens;
+        format!("{tokens} tokens were not read from the prompt cache{price}: {self}")
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pi_ai::cloud::{self, Outcome, Surroundings};
+use pi_ai::cloud::{self, CloudError, Outcome, Surroundings};
 use pi_ai::oauth::{self, TokenUse};
 use pi_ai::{Authorization, AuthorizationRequest, KeyScheme, Variables};
 use pi_protocol::{EnvOverrides, Model};
@@ -12,8 +12,8 @@ use secrecy::{ExposeSecret, SecretString};
 use super::accounts::CredentialName;
 use super::credential_error::CredentialError;
 use super::credentials::{
-    ChainState, ConfiguredValue, Source, has_keys, is_key, missing, no_account,
-    no_machine_credentials, variable, wrong_type,
+    ChainState, ConfiguredValue, Source, has_keys, is_key, no_account, no_machine_credentials,
+    variable, wrong_type,
 };
 use super::logins::LoginService;
 use super::registry::Shared;
@@ -165,7 +165,7 @@ impl Shared {
             }
             Source::Stored(stored) => match Login::of(stored) {
                 Some(login) => self.login_authorization(&wanted, login).await?,
-                None => return Err(missing(provider, self.offers_login(provider))),
+                None => return Err(self.missing(provider)),
             },
             Source::Configured(text) => {
                 let value = ConfiguredValue::configured(&text, provider);
@@ -184,7 +184,7 @@ impl Shared {
             Source::Broken(error) => return Err(error),
             // Wire formats require a key; a server that needs none ignores it.
             Source::NotNeeded => Authorization::new("unused"),
-            Source::Missing => return Err(missing(provider, self.offers_login(provider))),
+            Source::Missing => return Err(self.missing(provider)),
         };
         // A key does not bring the region of a profile along.
         let surroundings = self.surroundings(provider, &authorization.env, wanted.env);
@@ -264,8 +264,9 @@ impl Shared {
         let found = self.cloud.find(provider, &surroundings, wanted.rejected).await;
         let found = found.map_err(|error| {
             let why = self.secrets().redact_known(&error.to_string()).into_owned();
-            match state {
-                ChainState::Unknown => no_machine_credentials(provider, &why),
+            match (state, error) {
+                (ChainState::Unknown, CloudError::NotConfigured { .. }) => self.missing(provider),
+                (ChainState::Unknown, _) => no_machine_credentials(provider, &why),
                 _ => CredentialError::Cloud { provider: provider.to_owned(), why },
             }
         })?;

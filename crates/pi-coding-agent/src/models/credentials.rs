@@ -107,7 +107,7 @@ pub(super) fn has_keys(provider: &str) -> bool {
     providers::provider(provider).is_none_or(|info| !info.key_env.is_empty())
 }
 
-/// Returns the error of a provider without a credential. `has_login` is true if one can sign in.
+/// Returns the error of a provider without a credential. `has_login` is true if the user can sign in.
 pub(super) fn missing(provider: &str, has_login: bool) -> CredentialError {
     let name = provider.to_owned();
     let login = login_command(&CredentialName::new(provider));
@@ -204,13 +204,17 @@ impl Source {
         })
     }
 
-    /// Returns the reason why the credential has no value; `None` if it may have one. Runs no
-    /// command. `has_login` is true if a user can sign in to the provider.
+    /// Returns true if there is no credential.
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }))
+    }
+
+    /// Returns the reason why a credential that is not missing has no value; `None` if it may have
+    /// one. Runs no command.
     pub(super) fn problem(
         &self,
         provider: &str,
         resolver: &ValueResolver,
-        has_login: bool,
     ) -> Option<CredentialError> {
         let (value, env) = match self {
             Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
@@ -220,18 +224,11 @@ impl Source {
                 (ConfiguredValue::configured(text, provider), &BTreeMap::new())
             }
             Self::Broken(error) => return Some(error.clone()),
-            Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => {
-                return Some(missing(provider, has_login));
-            }
             Self::Cloud { source, state: ChainState::Broken(why), .. } => {
                 let (provider, why) = (provider.to_owned(), format!("{source}: {why}."));
                 return Some(CredentialError::Cloud { provider, why });
             }
-            Self::Given(_)
-            | Self::Stored(StoredCredential::Oauth { .. })
-            | Self::Variable { .. }
-            | Self::Cloud { .. }
-            | Self::NotNeeded => return None,
+            _ => return None,
         };
         resolver.problem(value.text, env).map(|why| value.failed(why))
     }

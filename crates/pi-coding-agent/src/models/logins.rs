@@ -10,7 +10,7 @@ use pi_protocol::CancelToken;
 
 use super::accounts::CredentialName;
 use super::credential_error::{CredentialError, sign_in_again};
-use super::credentials::{has_keys, wrong_type};
+use super::credentials::{has_keys, missing, wrong_type};
 use super::login_hooks::ProviderLogin;
 use super::registry::{ModelRegistry, Shared};
 use super::tokens::Login;
@@ -276,10 +276,22 @@ impl Shared {
         self.login_service(provider, None).is_some()
     }
 
-    /// Returns true if the user can sign in to a provider as things are.
-    pub(super) fn offers_login(&self, provider: &str) -> bool {
-        self.extension_login(provider).is_some()
-            || self.services(provider).iter().any(|(_, service)| service.availability().is_ok())
+    /// Returns the error of a provider without a credential, with the ways that are open to the user.
+    pub(super) fn missing(&self, provider: &str) -> CredentialError {
+        if self.extension_login(provider).is_some() {
+            return missing(provider, true);
+        }
+        let services = self.services(provider);
+        let closed: Vec<Closed> =
+            services.iter().filter_map(|(_, service)| Closed::of(service)).collect();
+        let is_open = closed.len() < services.len();
+        match closed.into_iter().next() {
+            Some(closed) if !is_open && !has_keys(provider) => {
+                let (provider, advice) = (provider.to_owned(), closed.instead);
+                CredentialError::NotSignedIn { provider, advice }
+            }
+            _ => missing(provider, is_open),
+        }
     }
 
     /// Returns the services of a provider by name: that with the provider's name first.

@@ -411,7 +411,10 @@ impl Shared {
 
     /// Returns the reason why a source has no credential, as far as it is known without a request.
     pub(super) fn problem(&self, provider: &str, source: &Source) -> Option<CredentialError> {
-        source.problem(provider, &self.resolver, self.offers_login(provider))
+        match source.is_missing() {
+            true => Some(self.missing(provider)),
+            false => source.problem(provider, &self.resolver),
+        }
     }
 
     /// Returns the variables that are missing in the address of a provider.

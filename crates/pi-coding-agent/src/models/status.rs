@@ -4,7 +4,7 @@ use pi_ai::cloud::{self, Outcome};
 use pi_ai::providers;
 
 use super::accounts::CredentialName;
-use super::credentials::{CredentialSource, Source, missing};
+use super::credentials::{CredentialSource, Source};
 use super::registry::ModelRegistry;
 use super::tokens::Login;
 use super::usable::UnusableModel;
@@ -66,7 +66,7 @@ impl ModelRegistry {
             return Some(problem);
         }
         let is_uncertain = self.shared.source(provider).is_uncertain();
-        is_uncertain.then(|| missing(provider, self.shared.offers_login(provider)).into())
+        is_uncertain.then(|| self.shared.missing(provider).into())
     }
 
     /// Returns the state of a provider's credentials. Runs no command and sends nothing.

@@ -311,7 +311,8 @@ async fn a_profile_that_does_not_exist_makes_the_provider_unusable() {
     let user = User::new("127.0.0.1:1", &json!({}), &json!({}), &[("AWS_PROFILE", "nope")]);
     let status = user.registry.auth_status("amazon-bedrock");
     let problem = status.problem.unwrap().to_string();
-    let expected = "No credentials for amazon-bedrock: AWS profile: profile \"nope\" does not exist";
+    let expected =
+        "No credentials for amazon-bedrock: AWS profile: profile \"nope\" does not exist";
     assert!(problem.starts_with(expected), "{problem}");
     assert!(!user.registry.is_available("amazon-bedrock"));
     let sources = user.registry.explain("amazon-bedrock");

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Session;
 use crate::SessionError;
-use crate::cache_miss::{CACHE_MISS_ENTRY, CacheMiss};
+use crate::cache_miss::CacheMiss;
 use crate::compaction::{
     counted_since_compaction, counted_tokens, message_tokens, projected_tokens,
 };
@@ -97,7 +97,7 @@ impl SessionStats {
                 self.add_message(message);
             }
             custom @ EntryBody::Custom { .. } => {
-                if let Some(miss) = cache_miss(custom) {
+                if let Some(miss) = CacheMiss::of(custom) {
                     self.prompt_cache.add_miss(&miss);
                 }
             }
@@ -138,16 +138,6 @@ impl SessionStats {
         tokens.cache_write += usage.cache_write;
         tokens.total = tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
         self.cost += usage.cost.total;
-    }
-}
-
-/// Returns the miss that an entry records. Damaged records are left out.
-fn cache_miss(entry: &EntryBody) -> Option<CacheMiss> {
-    match entry {
-        EntryBody::Custom { custom_type, data: Some(data) } if custom_type == CACHE_MISS_ENTRY => {
-            serde_json::from_value(data.clone()).ok()
-        }
-        _ => None,
     }
 }
 
@@ -232,7 +222,7 @@ impl Session {
     /// Returns the recorded misses of the prompt cache, oldest first. Reads all entries.
     pub fn cache_misses(&self) -> Vec<CacheMiss> {
         let entries = self.entries().filter_map(Result::ok);
-        entries.filter_map(|entry| cache_miss(&entry.body)).collect()
+        entries.filter_map(|entry| CacheMiss::of(&entry.body)).collect()
     }
 
     /// Returns the statistics of the session. Reads all entries.

@@ -168,6 +168,7 @@ pub(super) fn build(parts: Parts) -> App {
         output_pad: preferences.output_pad,
         code_indent: preferences.code_indent.clone(),
         hide_thinking: preferences.hide_thinking,
+        cache_misses: preferences.cache_misses,
         expanded: false,
         hyperlinks: display.capabilities.hyperlinks,
         images: display.image_limits(&preferences),

@@ -54,6 +54,7 @@ pub(super) fn apply(app: &mut App) {
         options.output_pad = new.output_pad;
         options.code_indent.clone_from(&new.code_indent);
         options.hide_thinking = new.hide_thinking;
+        options.cache_misses = new.cache_misses;
         options.mermaid = new.mermaid.as_str().to_owned();
         options.images = images;
     });

@@ -206,7 +206,7 @@ impl Transcript {
                 }
             }
             SessionEvent::EntryAppended { entry } => {
-                if let Some(content) = stored::of_extension(entry) {
+                if let Some(content) = stored::custom_entry(entry) {
                     self.page.draw(content);
                     self.is_empty = false;
                 }

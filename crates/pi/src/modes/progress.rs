@@ -9,6 +9,7 @@ use pi_ai::{AssistantMessage, StopReason};
 use pi_coding_agent::extension::{Ui, UiUpdate};
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener, WeakAgentSession};
 use pi_coding_agent::{AgentRuntime, AgentSession};
+use pi_session::CacheMiss;
 
 use super::waiting::WaitingLine;
 use crate::commands::plain;
@@ -152,6 +153,9 @@ impl Progress {
                 }
                 let took = u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX);
                 Some(format!("{}{}", answered(answer, took), self.limits().unwrap_or_default()))
+            }
+            SessionEvent::EntryAppended { entry } if self.detail == Detail::Requests => {
+                CacheMiss::of(&entry.body).map(|miss| miss.notice())
             }
             _ => None,
         }

@@ -153,7 +153,7 @@ fn an_ended_login_says_what_to_run() {
     command.env("AWS_SECRET_ACCESS_KEY", SECRET);
     let output = command.output().unwrap();
     let shown = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert_eq!(output.status.code(), Some(5), "{shown}");
     assert!(shown.contains("run `aws sso login --profile dev`"), "{shown}");
     assert!(!shown.contains(SECRET), "{shown}");
     assert!(server.requests().is_empty());

@@ -162,7 +162,6 @@ fn credentials_are_listed_by_provider_and_source() {
         "anthropic": { "type": "oauth", "access": "hunter2", "refresh": "hunter2", "expires": 1000 },
         "github-copilot": { "type": "oauth", "access": "hunter2", "refresh": "hunter2",
             "expires": 1000 },
-        "typesafe": { "type": "api_key", "key": "hunter2" },
         "unknown": { "type": "api_key", "key": "hunter2" },
         "xai": { "type": "new", "secret": "hunter2" }
     }"#;
@@ -284,7 +283,12 @@ fn causes_are_reported_once_with_the_right_fix() {
     let (_, found) = findings(&env, &[]);
     assert_eq!(about(&found, "settings"), [""; 0], "the check of the rules reports it");
     assert!(about(&found, "rules")[0].starts_with("error: "), "{found:?}");
-    let (_, found) = findings(&TestEnv::new(), &[("TYPESAFE_API_KEY", "k")]);
+    // A built-in provider whose format is not supported has no models unless a file adds it.
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.agent()).unwrap();
+    let models = r#"{ "providers": { "typesafe": { "baseUrl": "https://corp.example/v1" } } }"#;
+    std::fs::write(env.agent().join("models.json"), models).unwrap();
+    let (_, found) = findings(&env, &[("TYPESAFE_API_KEY", "k")]);
     let unsupported = "warning: typesafe (TYPESAFE_API_KEY) cannot be used: this version does not \
                        support typesafe (format typesafe-system-one)";
     assert_eq!(about(&found, "keys"), [unsupported]);

@@ -8,6 +8,7 @@ mod accounts;
 mod archives;
 mod auth;
 mod bad_input;
+mod cache_misses;
 mod careful;
 mod checkpoints;
 mod cli;

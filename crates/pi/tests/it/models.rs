@@ -95,6 +95,8 @@ fn a_default_that_cannot_be_used_is_an_error_in_every_mode() {
     let mut models: Value = serde_json::from_str(&models).unwrap();
     models["providers"]["corp"] = json!({"baseUrl": "https://corp.example/v1",
         "api": "openai-completions", "models": [{"id": "big"}]});
+    models["providers"]["foreign"] = json!({"baseUrl": "https://corp.example/v1", "apiKey": "k",
+        "api": "corp-rpc", "models": [{"id": "big"}]});
     write(&env, "models.json", &models);
     let cases = [
         (
@@ -114,9 +116,9 @@ fn a_default_that_cannot_be_used_is_an_error_in_every_mode() {
              \"apiKey\" for the provider to models.json.\n",
         ),
         (
-            json!({"defaultProvider": "typesafe", "defaultModel": "system-one"}),
-            "pi: the default model typesafe/system-one cannot be used: this version does not \
-             support typesafe (format typesafe-system-one)\n",
+            json!({"defaultProvider": "foreign", "defaultModel": "big"}),
+            "pi: the default model foreign/big cannot be used: this version does not support \
+             foreign (format corp-rpc)\n",
         ),
         (
             json!({"defaultProvider": "ollama", "defaultModel": "qwen3:1b"}),

@@ -68,7 +68,8 @@ async fn a_profile_that_does_not_exist_is_an_error() {
         "AWS profile: profile \"wrok\" does not exist; the profiles are default, work"
     );
     let explained = machine.explain(BEDROCK);
-    let failed = "! AWS profile: profile \"wrok\" does not exist; the profiles are default, work\n  AWS web";
+    let failed =
+        "! AWS profile: profile \"wrok\" does not exist; the profiles are default, work\n  AWS web";
     assert!(explained.contains(failed), "{explained}");
 }
 

@@ -46,7 +46,7 @@ pub const KEYS: &[SettingKey] = &[
     key("thinkingBudgets"),
     key("enabledModels"),
     key("hideThinkingBlock"),
-    idle("showCacheMissNotices", "Reports misses of the prompt cache."),
+    key("showCacheMissNotices"),
     user_only(key("cacheWarming")),
     key("accounts"),
     user_only(key("oauth")),

@@ -19,6 +19,9 @@ pub use choices::{
 pub(crate) struct ScreenKeys {
     /// Hides the thinking of the model.
     pub(crate) hide_thinking_block: Option<bool>,
+    /// Shows a line for each miss of the prompt cache, with the reason. `--verbose` always reports
+    /// misses.
+    pub(crate) show_cache_miss_notices: Option<bool>,
     /// Program that edits long prompts. Default: `$VISUAL`, `$EDITOR` or nano. Only in the user's
     /// file.
     pub(crate) external_editor: Option<String>,
@@ -124,6 +127,7 @@ pub struct ScreenSettings {
     pub theme: Option<String>,
     pub quiet_startup: QuietStartup,
     pub hide_thinking: bool,
+    pub cache_misses: bool,
     pub double_escape: DoubleEscape,
     pub editor_padding: usize,
     pub output_pad: usize,
@@ -167,6 +171,7 @@ impl Settings {
             theme: text(keys.theme),
             quiet_startup: keys.quiet_startup.map(QuietChoice::value).unwrap_or_default(),
             hide_thinking: keys.hide_thinking_block.unwrap_or(false),
+            cache_misses: keys.show_cache_miss_notices.unwrap_or(false),
             double_escape: keys.double_escape_action.unwrap_or_default(),
             editor_padding: within(keys.editor_padding_x, 0, 0, 3),
             output_pad: within(keys.output_pad, 1, 0, 1),
@@ -212,6 +217,7 @@ pub(super) fn defaults() -> Value {
     let screen = Settings::default().screen();
     json!({
         "hideThinkingBlock": screen.hide_thinking,
+        "showCacheMissNotices": screen.cache_misses,
         "doubleEscapeAction": screen.double_escape,
         "treeFilterMode": screen.tree_filter,
         "theme": "system",

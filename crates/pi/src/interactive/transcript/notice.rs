@@ -2,6 +2,7 @@
 
 use pi_coding_agent::extension::NotifyKind;
 use pi_protocol::{AssistantMessage, StopReason, ToolResultMessage, UserBlock};
+use pi_session::CacheMiss;
 use pi_tui::{Line, Token};
 
 use super::layout::{padded, text_lines};
@@ -16,6 +17,19 @@ pub(super) struct Status(pub(super) String);
 impl Draw for Status {
     fn draw(&self, look: Look<'_>, _shared: &Shared) -> Vec<Line> {
         below_gap(text_lines(&self.0, look.view.theme.fg(Token::Dim)), look)
+    }
+}
+
+/// A miss of the prompt cache, which is shown if the user wants it.
+#[derive(Debug)]
+pub(super) struct Miss(pub(super) CacheMiss);
+
+impl Draw for Miss {
+    fn draw(&self, look: Look<'_>, shared: &Shared) -> Vec<Line> {
+        match look.options.cache_misses {
+            true => Status(self.0.notice()).draw(look, shared),
+            false => Vec::new(),
+        }
     }
 }
 

@@ -18,6 +18,8 @@ pub(in crate::interactive) struct Options {
     pub(in crate::interactive) code_indent: String,
     /// Thinking is one line.
     pub(in crate::interactive) hide_thinking: bool,
+    /// Misses of the prompt cache are shown.
+    pub(in crate::interactive) cache_misses: bool,
     /// Tool output and summaries are shown whole.
     pub(in crate::interactive) expanded: bool,
     /// The terminal has hyperlinks.
@@ -49,6 +51,7 @@ impl Default for Options {
             output_pad: 1,
             code_indent: "  ".to_owned(),
             hide_thinking: false,
+            cache_misses: false,
             expanded: false,
             hyperlinks: false,
             images: None,

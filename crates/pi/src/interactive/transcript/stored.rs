@@ -13,12 +13,13 @@ use pi_protocol::{
     StopReason, ToolCall, ToolResultMessage,
 };
 use pi_session::{
-    BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage, SessionError,
+    BashExecution, BranchSummaryMessage, CacheMiss, CompactionSummaryMessage, ExtensionMessage,
+    SessionError,
 };
 use pi_tui::Line;
 
 use super::labeled::Labeled;
-use super::notice::{Failure, Notice, tells_of_abort};
+use super::notice::{Failure, Miss, Notice, tells_of_abort};
 use super::options::{Look, Shared};
 use super::shell::Shell;
 use super::slot::Draw;
@@ -314,7 +315,7 @@ impl Stored {
                 }
             }
             EntryBody::CustomMessage(_) | EntryBody::Custom { .. } => {
-                if let Some(content) = of_extension(entry) {
+                if let Some(content) = custom_entry(entry) {
                     drawing.add(0, content.draw(whole, shared));
                 }
             }
@@ -400,16 +401,20 @@ fn call<'a>(
     }
 }
 
-/// Returns the content of an entry of an extension: a message that is displayed, or data that a
-/// renderer may draw.
-pub(super) fn of_extension(entry: &Entry) -> Option<Labeled> {
+/// Returns the content of a custom entry: a miss of the prompt cache, a message of an extension that
+/// is displayed, or data that a renderer may draw.
+pub(super) fn custom_entry(entry: &Entry) -> Option<Box<dyn Draw>> {
     match &entry.body {
         EntryBody::CustomMessage(message) if message.display => {
-            Some(Labeled::Extension(Box::new(ExtensionMessage::from_entry(entry)?)))
+            Some(Box::new(Labeled::Extension(Box::new(ExtensionMessage::from_entry(entry)?))))
         }
-        EntryBody::Custom { custom_type, .. } => {
-            Some(Labeled::Data { kind: custom_type.clone(), entry: Box::new(entry.clone()) })
-        }
+        EntryBody::Custom { custom_type, .. } => Some(match CacheMiss::of(&entry.body) {
+            Some(miss) => Box::new(Miss(miss)),
+            None => {
+                let (kind, entry) = (custom_type.clone(), Box::new(entry.clone()));
+                Box::new(Labeled::Data { kind, entry })
+            }
+        }),
         _ => None,
     }
 }

@@ -166,7 +166,11 @@ pub(super) const ROWS: &[Row] = &[
         &["off", "final", "streaming"],
         "Draws diagrams: never, when the answer is complete, or while it arrives.",
     ),
-    flag("Cache miss notices", "showCacheMissNotices", "No effect in this version."),
+    flag(
+        "Cache miss notices",
+        "showCacheMissNotices",
+        "Shows a line if the provider's prompt cache missed, with the reason.",
+    ),
     flag(
         "Collapse changelog",
         "collapseChangelog",

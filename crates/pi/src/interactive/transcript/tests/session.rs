@@ -8,7 +8,7 @@ use pi_coding_agent::session::{
     AgentSession, BashOptions, PromptOptions, SessionEvent, SessionParts,
 };
 use pi_protocol::{Message, StopReason};
-use pi_session::{ExtensionMessage, NewSession, Session};
+use pi_session::{CACHE_MISS_ENTRY, CacheMiss, ExtensionMessage, MissReason, NewSession, Session};
 use pi_tools::{BashSettings, Host, Workspace, toolset};
 use pi_tui::Block;
 use serde_json::json;
@@ -200,6 +200,26 @@ async fn commands_and_messages_of_extensions_are_in_the_log() {
         SessionEvent::MessageEnd { message: pi_protocol::AgentMessage::custom(&message).unwrap() };
     test.transcript.on_event(&event);
     test.check();
+}
+
+#[tokio::test]
+async fn misses_of_the_cache_are_shown_if_the_user_wants_it() {
+    let mut test = TestSession::new();
+    let miss = CacheMiss::new(MissReason::ModelChanged, 5000, 0.025, 0.0);
+    let entry = test.session.with_log(|log| {
+        let id = log.append_custom(CACHE_MISS_ENTRY, serde_json::to_value(&miss).ok()).unwrap();
+        log.entry(&id).unwrap()
+    });
+    test.transcript.on_event(&SessionEvent::EntryAppended { entry: entry.into() });
+    assert_eq!(screen(&mut test.transcript, 80), "");
+    test.transcript.change_options(|options| options.cache_misses = true);
+    let shown = screen(&mut test.transcript, 80);
+    let notice = "5000 tokens were not read from the prompt cache ($0.0250): the model changed";
+    assert!(shown.contains(notice), "{shown}");
+    test.transcript.rebuild(&test.session, Vec::new());
+    assert_eq!(screen(&mut test.transcript, 80), shown);
+    test.transcript.change_options(|options| options.cache_misses = false);
+    assert_eq!(screen(&mut test.transcript, 80), "");
 }
 
 #[tokio::test]
