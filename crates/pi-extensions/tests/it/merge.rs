@@ -41,5 +41,8 @@ async fn answers_of_two_extensions_are_merged_as_by_pi() {
     }
     let replaced = trial.runtime.new_session(None).await.unwrap();
     record.push_str(&format!("new session: cancelled {}\n", replaced.cancelled));
-    insta::assert_snapshot!(record.replace("\n\n", "\n"));
+    // An edited context misses the prompt cache, after a time that varies.
+    let lines = record.lines().filter(|line| !line.starts_with("entry custom pi.cache-miss"));
+    let record: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    insta::assert_snapshot!(record.join("\n"));
 }
