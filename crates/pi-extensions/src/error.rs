@@ -97,6 +97,11 @@ impl ScriptError {
             let text = format!("Symbol({})", name.unwrap_or_default());
             return Self { stack: text.clone(), message: text };
         }
+        if value.is_null() {
+            // The engine throws null if there is no memory left for an error.
+            let text = "null (a script threw it, or the engine is out of memory)".to_owned();
+            return Self { stack: text.clone(), message: text };
+        }
         let text = rquickjs::Coerced::<String>::from_js(ctx, value.clone());
         let text = text.map_or_else(|_| "unknown error".to_owned(), |text| text.0);
         Self { stack: text.clone(), message: text }
