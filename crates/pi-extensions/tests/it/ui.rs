@@ -249,6 +249,18 @@ async fn a_component_that_throws_is_closed() {
     assert!(trial.problems()[0].starts_with("Error: no widget"), "{:?}", trial.problems());
 }
 
+/// Draws a component, and again if the machine was too busy for the first time.
+fn drawn(component: &mut dyn Component, width: usize) -> Vec<String> {
+    let mut lines = component.render(width);
+    while component.is_late() {
+        std::thread::yield_now();
+        if !component.is_late() {
+            lines = component.render(width);
+        }
+    }
+    lines
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn slots_hold_components() {
     let (_, _, ui, _trial) = run(
@@ -263,7 +275,7 @@ async fn slots_hold_components() {
     .await;
     let mut mounted = std::mem::take(&mut *ui.mounted.lock().unwrap());
     let lines: Vec<Vec<String>> =
-        mounted.iter_mut().map(|(_, component)| component.render(33)).collect();
+        mounted.iter_mut().map(|(_, component)| drawn(&mut **component, 33)).collect();
     assert_eq!(lines[0], ["main key,text 2 33 80"]);
     assert_eq!(lines[1], Vec::<String>::new(), "the header was removed");
     assert_eq!(lines[2], ["widget", "7", "\u{fffd}"]);
@@ -280,19 +292,21 @@ async fn a_busy_extension_does_not_hold_the_screen() {
         "#)
     .await;
     let (_, mut widget) = ui.mounted.lock().unwrap().pop().unwrap();
-    assert_eq!(widget.render(10), ["1"]);
+    let first = drawn(&mut *widget, 10);
+    let count: u32 = first[0].parse().unwrap();
     widget.handle_input("x");
     let begun = std::time::Instant::now();
-    assert_eq!(widget.render(10), ["1"], "the lines of last time");
+    assert_eq!(widget.render(10), first, "the lines of last time");
     assert!(widget.is_late());
     for _ in 0..100 {
-        assert_eq!(widget.render(10), ["1"]);
+        assert_eq!(widget.render(10), first);
     }
     assert!(begun.elapsed() < Duration::from_millis(200), "{:?}", begun.elapsed());
     while widget.is_late() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(widget.render(10), ["3"], "the late lines were drawn, and these");
+    let last = [(count + 2).to_string()];
+    assert_eq!(drawn(&mut *widget, 10), last, "the late lines were drawn, and these");
     assert_eq!(*ui.redraws.lock().unwrap(), 1);
 }
 
