@@ -24,7 +24,7 @@ mod usage;
 
 pub(in crate::wire) use calls::Calls;
 pub(in crate::wire) use chunk::{CallDelta, non_empty, repaired};
-pub(in crate::wire) use decode::error_text;
+pub(in crate::wire) use decode::{error_text, identify};
 pub(in crate::wire) use usage::read as read_usage;
 
 use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};

@@ -39,6 +39,11 @@ pub(super) async fn choose_model(
         return Ok(ChosenModel { model, level: Some(level), ..ChosenModel::default() });
     }
     let mut chosen = requested(registry, options).await?;
+    for successor in &options.fallbacks {
+        // A misspelled name would be noticed only when it is needed.
+        let request = ModelRequest { model: Some(successor), ..ModelRequest::default() };
+        registry.request(&request).await?;
+    }
     if chosen.model.is_none() {
         match choose(registry, options, settings, outline, &mut chosen).await {
             // The user can choose another model on the screen, or sign in there.

@@ -5,22 +5,24 @@ use std::sync::Arc;
 
 use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{ModelRegistry, ModelsFile};
-use pi_coding_agent::{AgentOptions, Diagnostic, Environment, load_settings};
+use pi_coding_agent::{AgentOptions, Diagnostic, Environment, Severity, load_settings};
 
 /// Stored credentials and known providers.
 pub(crate) struct Credentials {
     pub(crate) store: Arc<AuthStore>,
     pub(crate) registry: ModelRegistry,
-    /// Problems of `models.json`.
+    /// Problems of `models.json`, and of the settings that concern credentials.
     pub(super) problems: Vec<Diagnostic>,
 }
 
 impl Credentials {
     pub(crate) fn open(environment: &Environment) -> Self {
         let store = Arc::new(AuthStore::new(&environment.agent_directory));
-        let (file, problems) = ModelsFile::load(&models_file(&environment.agent_directory));
+        let (file, mut problems) = ModelsFile::load(&models_file(&environment.agent_directory));
         let options = AgentOptions::new(environment.clone());
-        let (settings, _) = load_settings(&options, None, &mut Vec::new());
+        let mut of_settings = Vec::new();
+        let (settings, _) = load_settings(&options, None, &mut of_settings);
+        problems.extend(of_settings.into_iter().filter(concerns_credentials));
         let registry = ModelRegistry::new(environment.clone(), file, Arc::clone(&store))
             .with_settings(settings.settings());
         Self { store, registry, problems }
@@ -32,6 +34,12 @@ impl Credentials {
         let known = models.providers().find(|known| known.eq_ignore_ascii_case(provider));
         known.map(str::to_owned)
     }
+}
+
+/// Returns true for a file that cannot be read, and for the settings of logins and accounts.
+fn concerns_credentials(problem: &Diagnostic) -> bool {
+    let names = |key: &str| problem.message.contains(&format!("`{key}"));
+    problem.severity == Severity::Error || names("oauth") || names("accounts")
 }
 
 /// Returns the path of `models.json`.

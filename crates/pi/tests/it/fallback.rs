@@ -96,7 +96,8 @@ fn successors_are_tried_in_order_and_each_once() {
     let result = env.run(&["-p", "Hello"]);
     result.assert_failed(1, &["no quota"]);
     assert_eq!(models(&env), ["m1", "m2", "m3"]);
-    assert!(result.stderr.contains("The successor other/m4 is skipped"), "{result:?}");
+    let skipped = result.stderr.matches("The successor other/m4 is skipped").count();
+    assert_eq!(skipped, 1, "{result:?}");
     let effort = |at: usize| env.server.requests()[at]["reasoning_effort"].clone();
     assert_eq!(effort(1), "high");
 }
@@ -106,6 +107,10 @@ fn options_name_successors_too() {
     let env = env(vec![quota(), text("Done.")]);
     let result = env.run(&["--fallback", "mock/m3", "-p", "Hello"]);
     assert_eq!(result.stdout, "Done.\n", "{result:?}");
+    assert_eq!(models(&env), ["m1", "m3"]);
+    // A misspelled successor is reported before it is needed.
+    let result = env.run(&["--fallback", "no-such-model", "-p", "Hello"]);
+    result.assert_failed(5, &["no-such-model"]);
     assert_eq!(models(&env), ["m1", "m3"]);
 }
 

@@ -70,7 +70,7 @@ impl ChunkDecoder {
         data: &str,
         out: &mut MessageBuilder,
     ) -> Result<(), StreamError> {
-        self.identify(chunk, out);
+        identify(non_empty(&chunk.id), non_empty(&chunk.model), &self.model, out);
         let choice = chunk.choices.as_ref().and_then(|choices| choices.0.as_ref());
         let report = chunk.usage.or_else(|| choice.and_then(|choice| choice.usage));
         if let Some(report) = report
@@ -89,17 +89,6 @@ impl ChunkDecoder {
             self.choice(choice, out);
         }
         Ok(())
-    }
-
-    fn identify(&self, chunk: &Chunk<'_>, out: &mut MessageBuilder) {
-        let message = out.message_mut();
-        if message.response_id.is_none() {
-            message.response_id = non_empty(&chunk.id).map(str::to_owned);
-        }
-        if message.response_model.is_none() {
-            let model = non_empty(&chunk.model).filter(|model| *model != self.model.id);
-            message.response_model = model.map(str::to_owned);
-        }
     }
 
     fn choice(&mut self, choice: &Choice<'_>, out: &mut MessageBuilder) {
@@ -205,6 +194,24 @@ impl ChunkDecoder {
         {
             thinking.thinking_signature = Some(self.details.to_signature());
         }
+    }
+}
+
+/// Takes the id of the answer, and the model if it is not the requested one, from the first chunk
+/// that has them.
+pub(in crate::wire) fn identify(
+    id: Option<&str>,
+    model: Option<&str>,
+    requested: &Model,
+    out: &mut MessageBuilder,
+) {
+    let message = out.message_mut();
+    if message.response_id.is_none() {
+        message.response_id = id.map(str::to_owned);
+    }
+    if message.response_model.is_none() {
+        let other = model.filter(|model| *model != requested.id);
+        message.response_model = other.map(str::to_owned);
     }
 }
 

@@ -37,18 +37,11 @@ impl MistralDecoder {
     }
 
     fn chunk(&mut self, chunk: Chunk<'_>, out: &mut MessageBuilder) {
-        let message = out.message_mut();
-        if message.response_id.is_none() {
-            message.response_id = non_empty(&chunk.id).map(str::to_owned);
-        }
-        if message.response_model.is_none() {
-            let model = non_empty(&chunk.model).filter(|model| *model != self.model.id);
-            message.response_model = model.map(str::to_owned);
-        }
+        completions::identify(non_empty(&chunk.id), non_empty(&chunk.model), &self.model, out);
         if let Some(report) = chunk.usage
             && let Some(usage) = completions::read_usage(report.get(), &self.model.cost, false)
         {
-            message.usage = usage;
+            out.message_mut().usage = usage;
         }
         if let Some(choice) = chunk.choices.and_then(|choices| choices.0) {
             self.choice(choice, out);

@@ -55,6 +55,9 @@ fn run(args: &CommandArgs, environment: &Environment) -> CommandResult {
         false => Arc::new(TerminalInteraction::new(browser, has_input)),
     };
     let credentials = Credentials::open(environment);
+    for problem in &credentials.problems {
+        note(&problem.to_string());
+    }
     interruptible(|cancel| async move {
         let sign_in = SignIn { args, environment, credentials, interaction, cancel };
         sign_in.run().await
