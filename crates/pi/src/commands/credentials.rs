@@ -22,6 +22,7 @@ impl Credentials {
         let options = AgentOptions::new(environment.clone());
         let mut of_settings = Vec::new();
         let (settings, _) = load_settings(&options, None, &mut of_settings);
+        of_settings.extend(settings.diagnostics());
         problems.extend(of_settings.into_iter().filter(concerns_credentials));
         let registry = ModelRegistry::new(environment.clone(), file, Arc::clone(&store))
             .with_settings(settings.settings());

@@ -353,3 +353,15 @@ fn a_run_explains_an_unusable_key_like_the_check() {
         assert!(stderr.contains("store a key with `pi auth set groq`"), "{arguments:?}: {stderr}");
     }
 }
+
+#[test]
+fn misspelled_settings_of_logins_are_reported() {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.agent()).unwrap();
+    let settings = r#"{"oauth": {"openrouter": {"clientIdd": "a"}}, "theme": 7}"#;
+    std::fs::write(env.agent().join("settings.json"), settings).unwrap();
+    let (code, stderr) = env.failure(&["auth", "status", "openrouter"]);
+    assert_eq!(code, Some(6), "{stderr}");
+    assert!(stderr.contains("`oauth.openrouter.clientIdd`"), "{stderr}");
+    assert!(!stderr.contains("theme"), "other settings do not concern logins: {stderr}");
+}
