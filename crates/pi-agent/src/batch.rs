@@ -191,7 +191,7 @@ impl Run<'_> {
                 return Err(FinishedCall::refused(STEERED));
             }
         }
-        if let Err(limit) = self.consumption.take_tool_call() {
+        if let Err(limit) = self.budget.take_tool_call() {
             self.limit = Some(limit);
         }
         if self.limit == Some(Limit::ToolCalls) {
@@ -219,7 +219,7 @@ impl Run<'_> {
                     None
                 }),
             };
-            self.consumption.activity();
+            self.budget.activity();
             match step {
                 Some((index, Step::Progress(output))) => {
                     self.emit_progress(&calls[index], output, executing).await?;

@@ -42,6 +42,7 @@ pub mod arguments;
 
 mod agent;
 mod batch;
+mod budget;
 mod call;
 mod error;
 mod event;
@@ -58,6 +59,7 @@ mod tool;
 mod transcript;
 
 pub use agent::{Agent, AgentError, Subscription};
+pub use budget::{Budget, Spent};
 pub use call::{CallContext, FinishedCall, run_tool_call};
 pub use error::{HookError, RunError, ToolError};
 pub use event::AgentEvent;

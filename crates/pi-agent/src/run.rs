@@ -11,13 +11,14 @@ use pi_protocol::{
 };
 
 use crate::batch::Batch;
+use crate::budget::Budget;
 use crate::call::call_contained;
 use crate::error::RunError;
 use crate::event::AgentEvent;
 use crate::hooks::{
     ContextView, FinishedTurn, Hook, Hooks, PrepareRequest, RunChange, TurnDecision,
 };
-use crate::limits::{Consumption, Limit};
+use crate::limits::Limit;
 use crate::outcome::Outcome;
 use crate::queue::{Incoming, QueueKind, QueuedId};
 use crate::repetition::RepetitionDetector;
@@ -64,7 +65,7 @@ pub(crate) struct Run<'s> {
     pub(crate) cancel: CancelToken,
     pub(crate) transcript: Transcript,
     pub(crate) new_messages: Vec<AgentMessage>,
-    pub(crate) consumption: Consumption,
+    pub(crate) budget: Budget,
     pub(crate) limit: Option<Limit>,
     /// Messages taken from a queue and not yet delivered. The rest goes back to the queue when the
     /// run ends.
@@ -82,7 +83,7 @@ impl<'s> Run<'s> {
     ) -> Self {
         Self {
             provider,
-            consumption: Consumption::new(settings.limits.clone()),
+            budget: settings.run_budget(),
             repetition: RepetitionDetector::new(settings.repetition.clone()),
             settings,
             host,
@@ -128,6 +129,9 @@ impl<'s> Run<'s> {
                 }
                 incoming.append(&mut self.pending);
                 self.add_all(incoming).await?;
+                if let Err(limit) = self.budget.take_turn() {
+                    return Ok(Outcome::Limit { limit });
+                }
                 let message = self.respond().await?;
                 if message.stop_reason.is_failure() {
                     return self.failed_turn(message).await;
@@ -162,7 +166,7 @@ impl<'s> Run<'s> {
     /// Returns the outcome if a limit or a repetition ends the run. Queued messages stay queued.
     fn reason_to_stop(&mut self, needs_request: bool, turn: &FinishedTurn) -> Option<Outcome> {
         let repetition = self.repetition.turn(&turn.message, &turn.tool_results);
-        let limit = self.limit.take().or_else(|| self.consumption.before_request());
+        let limit = self.limit.take().or_else(|| self.budget.before_request());
         match (limit, repetition) {
             (Some(limit), _) if needs_request => Some(Outcome::Limit { limit }),
             (None, Some(repetition)) if needs_request => Some(Outcome::Repetition { repetition }),
@@ -254,7 +258,7 @@ impl<'s> Run<'s> {
         let mut stream = self.provider.stream(request, self.cancel.clone());
         let mut started = false;
         while let Some(event) = self.next_event(&mut stream).await {
-            self.consumption.activity();
+            self.budget.activity();
             if event.is_terminal() {
                 break;
             }
@@ -272,7 +276,7 @@ impl<'s> Run<'s> {
         // The stream is gone, so this is the only reference and nothing is copied.
         // A provider that routes requests sets the level of the model that answered.
         Arc::make_mut(&mut message).thinking_level.get_or_insert(thinking_level);
-        self.consumption.turn(&message.usage);
+        self.budget.add_usage(&message.usage);
         let as_message = AgentMessage::from(Message::Assistant(Arc::clone(&message)));
         if !started {
             self.emit(AgentEvent::MessageStart { message: as_message.clone() }).await?;
@@ -299,12 +303,12 @@ impl<'s> Run<'s> {
 
     /// Returns the next deadline of the time limits, unless a limit has been reached already.
     pub(crate) fn deadline(&self) -> Option<tokio::time::Instant> {
-        if self.limit.is_some() { None } else { self.consumption.next_deadline() }
+        if self.limit.is_some() { None } else { self.budget.next_deadline() }
     }
 
     /// Cancels the request and the tool calls in progress if a time limit has passed.
     pub(crate) fn enforce_time(&mut self) {
-        if let Some(limit) = self.consumption.overdue() {
+        if let Some(limit) = self.budget.overdue() {
             self.limit = Some(limit);
             self.cancel.cancel();
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pi_protocol::{Model, StreamOptions, ThinkingLevel};
 
+use crate::budget::Budget;
 use crate::hooks::Hooks;
 use crate::limits::Limits;
 use crate::repetition::RepetitionLimits;
@@ -47,6 +48,8 @@ pub struct RunSettings {
     pub hooks: Hooks,
     /// The limits at which the run ends.
     pub limits: Limits,
+    /// A budget that the run shares with others, such as its retries and the runs of other agents.
+    pub budget: Option<Budget>,
     /// The repetitions at which the run ends.
     pub repetition: RepetitionLimits,
 }
@@ -64,7 +67,16 @@ impl RunSettings {
             convert: None,
             hooks: Hooks::default(),
             limits: Limits::default(),
+            budget: None,
             repetition: RepetitionLimits::default(),
+        }
+    }
+
+    /// Returns the budget of a run with these settings.
+    pub(crate) fn run_budget(&self) -> Budget {
+        match &self.budget {
+            Some(shared) => shared.child(self.limits.clone()),
+            None => Budget::new(self.limits.clone()),
         }
     }
 }

@@ -20,7 +20,7 @@ mod workspace;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pi_agent::AgentTool;
+use pi_agent::{AgentTool, Budget};
 use pi_protocol::{Model, Provider, ThinkingLevel};
 use pi_session::{Session, newer_unreadable};
 use pi_tools::supervisor::Supervisor;
@@ -109,6 +109,8 @@ pub struct AgentOptions {
     pub approver: Option<Arc<dyn Approver>>,
     /// Earlier approvals; sub-agents share those of their parent.
     pub approvals: Approvals,
+    /// A budget that the agent shares with others, such as the run that it works for.
+    pub budget: Option<Budget>,
 }
 
 /// A model with the provider that answers for it.
@@ -157,6 +159,7 @@ impl AgentOptions {
             checkpoints: true,
             approver: None,
             approvals: Approvals::default(),
+            budget: None,
         }
     }
 }

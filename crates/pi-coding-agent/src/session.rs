@@ -162,6 +162,7 @@ impl AgentSession {
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
         let mut settings = RunSettings::new(model);
         settings.thinking_level = parts.thinking_level;
+        settings.budget = parts.budget;
         settings.convert = Some(loop_events::convert(parts.settings.block_images));
         let warmer: Arc<CacheWarmer> = Arc::default();
         let warmed =

@@ -263,6 +263,7 @@ impl Services {
         parts.mode = options.mode;
         parts.runtime = runtime.clone();
         parts.guard = Some(guard);
+        parts.budget = options.budget.clone();
         let session = AgentSession::new(parts).map_err(SelectSessionError::from)?;
         let omissions = self.omissions.iter().cloned().chain(unknown).collect();
         Ok(Built { session, diagnostics, omissions, failures })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_agent::AgentTool;
+use pi_agent::{AgentTool, Budget};
 use pi_protocol::{Model, Provider, StreamOptions, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::Workspace;
@@ -125,6 +125,8 @@ pub struct SessionParts {
     pub runtime: WeakAgentRuntime,
     /// Decides what tools may do; the given tools are behind it already.
     pub guard: Option<Arc<Guard>>,
+    /// A budget that the session shares with others.
+    pub budget: Option<Budget>,
 }
 
 impl SessionParts {
@@ -156,6 +158,7 @@ impl SessionParts {
             mode: RunMode::default(),
             runtime: WeakAgentRuntime::default(),
             guard: None,
+            budget: None,
         }
     }
 }

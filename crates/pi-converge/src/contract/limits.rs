@@ -1,0 +1,184 @@
+//! Limits of a run, and durations as people write them.
+
+use std::fmt;
+use std::time::Duration;
+
+use pi_agent::Limits;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Limits of the whole run. 0 turns a limit off.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ContractLimits {
+    /// Requests to models; 500 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
+    /// Tool calls; 2000 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u32>,
+    /// Tokens, input and output together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Cost in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Time from the start of the run; 4 hours by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall: Option<Time>,
+    /// Time without an event of the model or progress of a tool; 1 hour by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Time>,
+    /// Bytes of answers and tool results; 256 MiB by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
+}
+
+impl ContractLimits {
+    /// Returns the limits of the run, with the defaults of unattended runs.
+    pub fn limits(&self) -> Limits {
+        let time = |given: Option<Time>, default: u64| {
+            let time = given.map_or(Duration::from_secs(default), |time| time.0);
+            if time.is_zero() { None } else { Some(time) }
+        };
+        let mut limits = Limits::default();
+        limits.turns = Some(self.turns.unwrap_or(500)).filter(|limit| *limit > 0);
+        limits.tool_calls = Some(self.tool_calls.unwrap_or(2_000)).filter(|limit| *limit > 0);
+        limits.tokens = self.tokens.filter(|limit| *limit > 0);
+        limits.cost = self.cost_usd.filter(|limit| *limit > 0.0);
+        limits.wall_time = time(self.wall, 4 * 3600);
+        limits.idle_time = time(self.idle, 3600);
+        limits.output_bytes =
+            Some(self.output_bytes.unwrap_or(256 << 20)).filter(|limit| *limit > 0);
+        limits
+    }
+}
+
+/// Repetitions at which a run ends early. 0 turns a check off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct StuckLimits {
+    /// Identical tool calls in a row with the same result.
+    pub identical_calls: u32,
+    /// Tool calls in a row that fail with the same error.
+    pub same_error: u32,
+    /// Returns of a file to an earlier content.
+    pub oscillating_edits: u32,
+    /// Turns in a row without a new file content or a new tool result.
+    pub turns_without_progress: u32,
+    /// Rounds in a row whose checks fail in the same way.
+    pub same_failure: u32,
+    /// Commands that wait on purpose; their repetition is no sign of being stuck. Patterns with `*`.
+    pub polling: Vec<String>,
+}
+
+impl Default for StuckLimits {
+    fn default() -> Self {
+        Self {
+            identical_calls: 5,
+            same_error: 4,
+            oscillating_edits: 3,
+            turns_without_progress: 12,
+            same_failure: 3,
+            polling: Vec::new(),
+        }
+    }
+}
+
+/// A duration: seconds as a number, or a text such as `90s`, `30m`, `1h30m`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Time(pub Duration);
+
+impl Time {
+    /// Parses a duration.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if let Ok(seconds) = text.parse::<u64>() {
+            return Some(Self(Duration::from_secs(seconds)));
+        }
+        let mut total = Duration::ZERO;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0)?;
+            let (number, tail) = rest.split_at(digits);
+            let number: u64 = number.parse().ok()?;
+            let unit = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+            let (unit, tail) = tail.split_at(unit);
+            let part = match unit.trim() {
+                "ms" => Duration::from_millis(number),
+                "s" => Duration::from_secs(number),
+                "m" => Duration::from_secs(number.checked_mul(60)?),
+                "h" => Duration::from_secs(number.checked_mul(3600)?),
+                "d" => Duration::from_secs(number.checked_mul(86_400)?),
+                _ => return None,
+            };
+            total = total.checked_add(part)?;
+            rest = tail;
+        }
+        if text.is_empty() { None } else { Some(Self(total)) }
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = self.0.as_millis();
+        if !millis.is_multiple_of(1000) {
+            return write!(f, "{millis}ms");
+        }
+        let seconds = millis / 1000;
+        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        if hours > 0 {
+            write!(f, "{hours}h")?;
+        }
+        if minutes > 0 {
+            write!(f, "{minutes}m")?;
+        }
+        if seconds > 0 || (hours == 0 && minutes == 0) {
+            write!(f, "{seconds}s")?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Seconds(u64),
+            Text(String),
+        }
+        let parsed = match Written::deserialize(deserializer) {
+            Ok(Written::Seconds(seconds)) => Some(Self(Duration::from_secs(seconds))),
+            Ok(Written::Text(text)) => Self::parse(&text),
+            Err(_) => None,
+        };
+        parsed.ok_or_else(|| {
+            serde::de::Error::custom("invalid duration: expected seconds, or a text such as 30m")
+        })
+    }
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A duration: seconds, or a text such as 90s, 30m or 1h30m.",
+            "anyOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d)?)+$" }
+            ]
+        })
+    }
+}

@@ -1,0 +1,20 @@
+//! Unattended runs: a contract in, one checked outcome out.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! # What this crate must not know
+//!
+//! Terminals, arguments and environment variables: the program hands in what a run needs and prints
+//! what it reports. Models are only reached through sessions of `pi-coding-agent`.
+//!
+//! # Where to start reading
+//!
+//! `contract` is the data that goes in, `outcome` and `report` are what comes out.
+
+mod contract;
+mod outcome;
+mod report;
+
+pub use contract::*;
+pub use outcome::Outcome;
+pub use report::*;

@@ -1,0 +1,3 @@
+//! Tests of unattended runs.
+
+mod contract;
