@@ -9,12 +9,14 @@
 //!
 //! # Where to start reading
 //!
-//! `contract` is the data that goes in, `outcome` and `report` are what comes out.
+//! `contract` is the data that goes in, `run` the work, `outcome` and `report` are what comes out.
 
 mod contract;
 mod outcome;
 mod report;
+mod run;
 
 pub use contract::*;
 pub use outcome::Outcome;
 pub use report::*;
+pub use run::{Ended, Interrupt, Progress, RunOptions, run};

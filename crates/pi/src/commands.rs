@@ -1,4 +1,4 @@
-//! The commands, one file each. Only `demo` runs an agent.
+//! The commands, one file each. Only `demo` and `run` run an agent.
 
 pub(crate) mod auth;
 pub(crate) mod complete;
@@ -29,6 +29,7 @@ use failure::Failure;
 pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     let result = match args.path.as_slice() {
         ["demo"] => return crate::modes::demo::run(args),
+        ["run"] => return crate::modes::run::run(args),
         ["completions"] => {
             return print(&args.word(0).and_then(completions::script).unwrap_or_default());
         }

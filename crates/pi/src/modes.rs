@@ -12,6 +12,7 @@ mod plain;
 mod print;
 mod progress;
 mod rpc;
+pub(crate) mod run;
 pub(crate) mod setup;
 mod signals;
 mod streamed;

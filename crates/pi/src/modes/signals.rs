@@ -34,7 +34,7 @@ pub(super) async fn until_signal(
 }
 
 #[cfg(unix)]
-async fn signal() -> Exit {
+pub(super) async fn signal() -> Exit {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [
         (SignalKind::interrupt(), Exit::Interrupted),
@@ -60,7 +60,7 @@ async fn signal() -> Exit {
 }
 
 #[cfg(not(unix))]
-async fn signal() -> Exit {
+pub(super) async fn signal() -> Exit {
     match tokio::signal::ctrl_c().await {
         Ok(()) => Exit::Interrupted,
         Err(_) => std::future::pending().await,

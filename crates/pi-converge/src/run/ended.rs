@@ -1,0 +1,84 @@
+//! The end of a run or of the agent's part in it, with the reason.
+
+use pi_agent::Limit;
+use pi_ai::{FailureKind, ProviderFailure};
+use pi_coding_agent::guard::GuardError;
+use pi_coding_agent::session::PromptError;
+use pi_coding_agent::{CreateError, NotCreated};
+
+use crate::outcome::Outcome;
+
+/// An outcome with its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ended {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The reason, in one sentence or two.
+    pub reason: String,
+    /// The limit that was reached.
+    pub limit: Option<Limit>,
+}
+
+impl Ended {
+    /// Creates the end of a run.
+    pub fn new(outcome: Outcome, reason: impl Into<String>) -> Self {
+        Self { outcome, reason: reason.into(), limit: None }
+    }
+
+    pub(crate) fn at_limit(limit: Limit) -> Self {
+        let reason = format!("The run reached its limit: {limit}.");
+        Self { outcome: Outcome::Limit, reason, limit: Some(limit) }
+    }
+}
+
+impl From<&NotCreated> for Ended {
+    fn from(refused: &NotCreated) -> Self {
+        let outcome = match &refused.error {
+            CreateError::Model(_) => Outcome::NoModel,
+            CreateError::Guard(GuardError::Sandbox(_)) | CreateError::UnsandboxedExecutor(_) => {
+                Outcome::SandboxUnavailable
+            }
+            CreateError::Guard(_) => Outcome::Configuration,
+            CreateError::Tools(_)
+            | CreateError::Resource(_)
+            | CreateError::UnknownFlag(_)
+            | CreateError::FlagValue(_) => Outcome::InvalidTask,
+            _ => Outcome::Failed,
+        };
+        Self::new(outcome, refused.error.to_string())
+    }
+}
+
+impl From<PromptError> for Ended {
+    fn from(error: PromptError) -> Self {
+        let outcome = match &error {
+            PromptError::NoModel | PromptError::Unusable(_) => Outcome::NoModel,
+            _ => Outcome::Failed,
+        };
+        Self::new(outcome, error.to_string())
+    }
+}
+
+/// Returns the end of a run whose last request failed with this error.
+pub(crate) fn provider_failure(error: &str) -> Ended {
+    let failure = ProviderFailure::of(error);
+    let outcome = match failure.kind {
+        FailureKind::NoCredential
+        | FailureKind::RejectedCredential
+        | FailureKind::ExpiredCredential => Outcome::NoModel,
+        FailureKind::ContentFilter => Outcome::Refused,
+        FailureKind::RateLimit
+        | FailureKind::Overloaded
+        | FailureKind::ServerError
+        | FailureKind::Quota
+        | FailureKind::PlanLimit
+        | FailureKind::UnknownHost
+        | FailureKind::ConnectionRefused
+        | FailureKind::Connection
+        | FailureKind::TimedOut
+        | FailureKind::EndedEarly => Outcome::ProviderUnavailable,
+        _ => Outcome::ProviderFailed,
+    };
+    Ended::new(outcome, error)
+}

@@ -1,0 +1,89 @@
+//! `pi run`: executes a contract, shows its progress, and exits with the code of its outcome.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pi_coding_agent::Environment;
+use pi_coding_agent::extension::RunMode;
+use pi_converge::{Contract, Outcome, Progress, Report, RunOptions};
+use serde_json::json;
+
+use super::progress::StderrUi;
+use super::setup;
+use super::signals::signal;
+use crate::arguments::Arguments;
+use crate::exit::{Exit, fail, note, print};
+use crate::flags::parse::CommandArgs;
+
+/// Executes a contract.
+pub(crate) fn run(args: &CommandArgs) -> ExitCode {
+    let environment = match crate::environment::read() {
+        Ok(environment) => environment,
+        Err(error) => return fail(&error, Exit::Configuration),
+    };
+    let contract = match contract(args) {
+        Ok(contract) => contract,
+        Err(error) => return fail(&error, Exit::Usage),
+    };
+    super::block_on(perform(contract, environment))
+}
+
+fn contract(args: &CommandArgs) -> Result<Contract, String> {
+    let goal = args.word(0).unwrap_or_default();
+    let checks: Vec<_> = args.values("check").map(|command| json!({"command": command})).collect();
+    let mut value = json!({ "goal": goal, "verify": checks });
+    if let Some(model) = args.value("model") {
+        value["model"] = json!(model);
+    }
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+async fn perform(contract: Contract, environment: Environment) -> ExitCode {
+    let mut agent = setup::options(&Arguments::default(), environment);
+    agent.ui = Arc::new(StderrUi);
+    agent.mode = RunMode::Print;
+    let mut options = RunOptions::new(agent);
+    options.version = env!("CARGO_PKG_VERSION").to_owned();
+    options.on_progress = Arc::new(show);
+    let interrupt = options.interrupt.clone();
+    let running = pi_converge::run(contract, options);
+    tokio::pin!(running);
+    let report = tokio::select! {
+        report = &mut running => report,
+        exit = signal() => {
+            interrupt.interrupt(interrupted(exit));
+            running.await
+        }
+    };
+    finish(&report)
+}
+
+fn interrupted(exit: Exit) -> Outcome {
+    match exit {
+        Exit::Interrupted => Outcome::Interrupted,
+        _ => Outcome::Terminated,
+    }
+}
+
+fn show(progress: &Progress) {
+    match progress {
+        Progress::Attempt { number, count } if *count > 1 => {
+            note(&format!("attempt {number} of {count}"));
+        }
+        Progress::Round { number } => note(&format!("round {number}")),
+        Progress::Checked(check) if check.passed => note(&format!("passed: {}", check.name)),
+        Progress::Checked(check) => {
+            note(&format!("failed: {}: {}", check.name, check.failures.join("; ")));
+        }
+        _ => {}
+    }
+}
+
+fn finish(report: &Report) -> ExitCode {
+    let printed = report.text.as_ref().map(|text| print(&format!("{text}\n")));
+    note(&format!("{}: {}", report.outcome, report.reason));
+    match printed {
+        Some(failed) if failed != ExitCode::SUCCESS && report.exit_code == 0 => failed,
+        _ => ExitCode::from(report.exit_code),
+    }
+}
