@@ -42,7 +42,7 @@ pub use user_resources::load_resources;
 
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
-use crate::guard::{Approvals, Approver, GuardError};
+use crate::guard::{Approvals, Approver, Guard, GuardError};
 use crate::models::{CredentialName, ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
 use crate::resources::{ResourceFlags, invalid_flags};
@@ -111,6 +111,8 @@ pub struct AgentOptions {
     pub approvals: Approvals,
     /// A budget that the agent shares with others, such as the run that it works for.
     pub budget: Option<Budget>,
+    /// The guard of the agent that this one works for, which takes the checkpoints of both.
+    pub parent_guard: Option<Arc<Guard>>,
 }
 
 /// A model with the provider that answers for it.
@@ -160,6 +162,7 @@ impl AgentOptions {
             approver: None,
             approvals: Approvals::default(),
             budget: None,
+            parent_guard: None,
         }
     }
 }

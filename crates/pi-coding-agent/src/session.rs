@@ -53,7 +53,7 @@ pub use event::{
 };
 pub use extension_access::NestedCall;
 pub use parts::{
-    CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SessionParts,
+    CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptChange, PromptFn, SaveSettingFn, SessionParts,
 };
 pub use pending::QueuedTexts;
 pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior};
@@ -110,6 +110,7 @@ struct Inner {
     workspace: Arc<Workspace>,
     toolbox: Toolbox,
     resources: Mutex<Arc<LoadedResources>>,
+    prompt_change: Mutex<Option<PromptChange>>,
     save_setting: Option<SaveSettingFn>,
     extensions: Extensions,
     context: ExtensionContext,
@@ -200,6 +201,7 @@ impl AgentSession {
                 ),
                 workspace: parts.workspace,
                 resources: Mutex::new(Arc::new(parts.resources)),
+                prompt_change: Mutex::default(),
                 save_setting: parts.save_setting,
                 extensions: parts.extensions,
                 context,

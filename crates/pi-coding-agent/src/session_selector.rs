@@ -25,6 +25,11 @@ pub enum SessionSelector {
     Existing(String),
     /// The session with exactly this id, or a new one with this id.
     WithId(String),
+    /// A new session that works for another one.
+    Child {
+        /// File of the other session.
+        parent: PathBuf,
+    },
     /// A copy of another session.
     Fork {
         /// The other session, by its file, its id, the beginning of its id or its name.
@@ -85,6 +90,7 @@ impl SessionSelector {
         };
         match self {
             Self::New => Ok(Session::create(new(None))?),
+            Self::Child { parent } => Ok(Session::create(new(None).parent(parent))?),
             Self::InMemory => Ok(Session::in_memory(&environment.cwd)),
             Self::Latest => {
                 let own = place.shared.then_some(environment.cwd.as_path());

@@ -46,7 +46,7 @@ pub(super) fn limits(
 }
 
 /// Returns the checkpoints of a session, unless they are disabled or make no sense: for sessions
-/// that are not stored, and for files of another machine.
+/// that are not stored, for those that work for another one, and for files of another machine.
 pub(super) fn of_session(
     options: &AgentOptions,
     settings: &Settings,
@@ -54,7 +54,7 @@ pub(super) fn of_session(
     log: &Session,
 ) -> Result<Option<Arc<Checkpointing>>, TooWide> {
     let Some(root) = workspace.executor().host_path(workspace.cwd()) else { return Ok(None) };
-    if log.path().is_none() {
+    if log.path().is_none() || options.parent_guard.is_some() {
         return Ok(None);
     }
     let Some(limits) = limits(options, settings, &root)? else { return Ok(None) };

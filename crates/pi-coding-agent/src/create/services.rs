@@ -232,6 +232,9 @@ impl Services {
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
         let tools = options.tools.choose(builtin, custom, &settings);
         let mut diagnostics = chosen.diagnostics;
+        if let Some(parent) = &options.parent_guard {
+            guard.share_checkpoints(parent);
+        }
         match checkpointing::of_session(&options, &settings, &workspace, &log) {
             Ok(Some(checkpoints)) => {
                 let taking = Arc::clone(&checkpoints);

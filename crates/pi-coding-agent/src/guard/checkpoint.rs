@@ -1,6 +1,6 @@
 //! Checkpoints: destroying files of the workspace is no damage if they can be restored.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use pi_agent::BoxFuture;
 use pi_guard::Decision;
@@ -20,6 +20,18 @@ impl Guard {
         self.assume_checkpoints();
         // Set once, before the first call of a tool.
         let _ = self.checkpoints.set(take);
+    }
+
+    /// Takes the checkpoints of another guard, for a session that works for that of the other.
+    pub(crate) fn share_checkpoints(&self, parent: &Arc<Self>) {
+        if parent.checkpoints.get().is_none() {
+            return;
+        }
+        let parent = Arc::clone(parent);
+        self.set_checkpoints(Box::new(move |effects| match parent.checkpoints.get() {
+            Some(take) => take(effects),
+            None => Box::pin(std::future::ready(Ok(()))),
+        }));
     }
 
     /// Judges calls as in a session with checkpoints.

@@ -20,6 +20,9 @@ use crate::runtime::WeakAgentRuntime;
 /// Returns the parts of the system prompt for these active tools.
 pub type PromptFn = Arc<dyn Fn(&[Arc<dyn AgentTool>]) -> SystemPromptOptions + Send + Sync>;
 
+/// Changes the parts of the system prompt.
+pub type PromptChange = Arc<dyn Fn(&mut SystemPromptOptions) + Send + Sync>;
+
 /// Expands a text of the user (`/skill:name`, a prompt template). `None` leaves it as it is.
 pub type ExpandFn = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
 

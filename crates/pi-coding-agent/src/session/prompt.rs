@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::queue::user_message;
-use super::{AgentSession, Run};
+use super::{AgentSession, PromptChange, Run, lock};
 use crate::extension::{BeforeAgentStart, FirstMessage, Input, InputAction, InputSource};
 use crate::models::UnusableModel;
 use crate::resources::SystemPromptOptions;
@@ -268,7 +268,18 @@ impl AgentSession {
 
     /// Returns the parts of the system prompt for the active tools.
     pub fn prompt_options(&self) -> SystemPromptOptions {
-        (self.resources().prompt)(&self.active_tools())
+        let mut options = (self.resources().prompt)(&self.active_tools());
+        let change = lock(&self.0.prompt_change).clone();
+        if let Some(change) = change {
+            change(&mut options);
+        }
+        options
+    }
+
+    /// Changes the system prompt from the next turn on, until another change replaces this one.
+    /// The change must not call back into the session.
+    pub fn set_prompt_change(&self, change: Option<PromptChange>) {
+        *lock(&self.0.prompt_change) = change;
     }
 
     /// Returns the system prompt for the active tools.
