@@ -53,7 +53,8 @@ pub use event::{
 };
 pub use extension_access::NestedCall;
 pub use parts::{
-    CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptChange, PromptFn, SaveSettingFn, SessionParts,
+    CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptChange, PromptFn, SaveSettingFn,
+    SessionParts,
 };
 pub use pending::QueuedTexts;
 pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior};

@@ -32,7 +32,8 @@ pub struct Call<'a> {
 /// The origin of a tool, which decides how far the guard relies on its declared effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolOrigin {
-    /// A tool of `pi-tools`: its declaration is exact, and the sandbox applies to it.
+    /// A tool of `pi-tools`, or another part of the program: its declaration is exact, and the
+    /// sandbox applies to what it declares.
     Builtin,
     /// A tool of an extension, an MCP server or an SDK user. Its declaration is a claim, and the
     /// sandbox does not apply to it.

@@ -81,10 +81,14 @@ impl Toolbox {
                 continue;
             }
             let is_active = registration.is_active_at_once();
+            let origin = match registration.is_internal {
+                true => ToolOrigin::Builtin,
+                false => ToolOrigin::External,
+            };
             let tool = match &self.guard {
                 Some(guard) => {
                     let workspace = &self.workspace;
-                    Guarded::wrap(registration.tool, guard, workspace, ToolOrigin::External)
+                    Guarded::wrap(registration.tool, guard, workspace, origin)
                 }
                 None => registration.tool,
             };

@@ -24,6 +24,8 @@ pub struct ToolRegistration {
     pub annotations: Option<Value>,
     /// The model has the tool as soon as it is registered, if its exposure permits.
     pub default_active: bool,
+    /// The tool is a part of the program: the guard relies on the effects that it declares.
+    pub(crate) is_internal: bool,
 }
 
 /// The callers that can reach a tool.
@@ -71,12 +73,21 @@ impl ToolRegistration {
             namespace: None,
             annotations: None,
             default_active: true,
+            is_internal: false,
         }
     }
 
     /// Returns true if the model has the tool as soon as it is registered.
     pub(crate) fn is_active_at_once(&self) -> bool {
         self.default_active && matches!(self.exposure, Exposure::Direct | Exposure::ModelOnly)
+    }
+
+    /// Marks a part of the program, such as the tool that starts a sub-agent: the guard relies on
+    /// the effects that it declares, as for built-in tools. Not for tools of other authors.
+    #[must_use]
+    pub fn internal(mut self) -> Self {
+        self.is_internal = true;
+        self
     }
 
     /// Sets the callers that can reach the tool.
