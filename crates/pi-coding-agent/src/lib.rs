@@ -64,6 +64,7 @@ mod runtime;
 mod secrets;
 pub mod session;
 mod session_selector;
+pub mod suggest;
 
 pub use create::{
     AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, OpenExtension,

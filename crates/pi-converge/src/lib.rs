@@ -15,8 +15,10 @@ mod contract;
 mod outcome;
 mod report;
 mod run;
+mod task;
 
 pub use contract::*;
 pub use outcome::Outcome;
 pub use report::*;
 pub use run::{Ended, Interrupt, Progress, RunOptions, run};
+pub use task::{Document, Place, Problem};

@@ -16,10 +16,11 @@ mod packages;
 pub(crate) mod parse;
 mod run;
 pub(crate) mod safety;
-pub(crate) mod suggest;
 #[cfg(test)]
 mod tests;
 mod texts;
+
+pub(crate) use pi_coding_agent::suggest;
 
 /// A command-line option.
 #[derive(Debug, Clone, Copy)]

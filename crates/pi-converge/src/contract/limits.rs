@@ -177,7 +177,11 @@ impl JsonSchema for Time {
             "description": "A duration: seconds, or a text such as 90s, 30m or 1h30m.",
             "anyOf": [
                 { "type": "integer", "minimum": 0 },
-                { "type": "string", "pattern": "^([0-9]+(ms|s|m|h|d)?)+$" }
+                {
+                    "description": "a duration: seconds, or a text such as 90s, 30m or 1h30m",
+                    "type": "string",
+                    "pattern": "^([0-9]+(ms|s|m|h|d)?)+$"
+                }
             ]
         })
     }

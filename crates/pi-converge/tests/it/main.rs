@@ -1,3 +1,4 @@
 //! Tests of unattended runs.
 
 mod contract;
+mod document;

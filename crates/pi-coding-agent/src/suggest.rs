@@ -5,7 +5,7 @@ const LONGEST: usize = 64;
 
 /// Returns the closest name, if it is close enough: one letter in three may be wrong, missing or
 /// superfluous. Two swapped letters count as one mistake.
-pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = typed.to_lowercase().chars().collect();
     // Longer than any name, and the table below would be large.
     if typed.len() > LONGEST {
@@ -19,7 +19,7 @@ pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> 
 }
 
 /// Returns up to `count` names in the order of their similarity: at least half of the letters agree.
-pub(crate) fn closest<'a>(
+pub fn closest<'a>(
     typed: &str,
     known: impl Iterator<Item = &'a str>,
     count: usize,
@@ -37,7 +37,7 @@ pub(crate) fn closest<'a>(
 }
 
 /// Returns true if one letter is wrong, missing or superfluous, or two are swapped.
-pub(crate) fn is_one_mistake(typed: &str, name: &str) -> bool {
+pub fn is_one_mistake(typed: &str, name: &str) -> bool {
     let [typed, name] =
         [typed.to_lowercase(), name.to_owned()].map(|s| s.chars().collect::<Vec<_>>());
     distance(&typed, &name) == 1
