@@ -21,9 +21,10 @@ use crate::event::AgentEvent;
 use crate::listener::{AsyncListener, EventContext, FnListener, Listener, ListenerResult};
 use crate::outcome::Outcome;
 use crate::queue::{Incoming, Origin, Queue, QueueKind, QueueMode, QueuedId};
-use crate::run::{FirstPoll, Run};
+use crate::run::{FirstPoll, Run, Start};
 use crate::settings::{RunSettings, SteeringDelivery};
 use crate::transcript::Transcript;
+use crate::unanswered::unanswered_calls;
 
 use self::host::AgentHost;
 
@@ -184,7 +185,16 @@ impl Agent {
     ) -> Result<Outcome, AgentError> {
         let running = self.begin(AgentError::BusyPrompt)?;
         let prompts = messages.into_iter().map(Incoming::from).collect();
-        Ok(self.run(running, prompts, FirstPoll::BeforeFirstRequest).await)
+        Ok(self.run(running, Start::Prompts(prompts, FirstPoll::BeforeFirstRequest)).await)
+    }
+
+    /// Runs without a prompt, and first executes the tool calls of the last answer that have no
+    /// result. Continues like [`Agent::continue_run`] if there are none.
+    pub async fn resume_run(&self) -> Result<Outcome, AgentError> {
+        let unanswered = unanswered_calls(&self.messages());
+        let Some(unanswered) = unanswered else { return self.continue_run().await };
+        let running = self.begin(AgentError::BusyContinue)?;
+        Ok(self.run(running, Start::Unanswered(unanswered)).await)
     }
 
     /// Runs without a prompt: continues from the end of the transcript, or with queued messages if
@@ -214,7 +224,7 @@ impl Agent {
                 (Vec::new(), FirstPoll::BeforeFirstRequest)
             }
         };
-        Ok(self.run(running, prompts, first_poll).await)
+        Ok(self.run(running, Start::Prompts(prompts, first_poll)).await)
     }
 
     /// Queues a message for delivery before the next request of the run.
@@ -409,12 +419,7 @@ impl Agent {
         Ok(Running { agent: self.clone(), cancel })
     }
 
-    async fn run(
-        &self,
-        running: Running,
-        prompts: Vec<Incoming>,
-        first_poll: FirstPoll,
-    ) -> Outcome {
+    async fn run(&self, running: Running, start: Start) -> Outcome {
         let (settings, transcript) = {
             let mut state = self.state();
             state.error = None;
@@ -426,7 +431,7 @@ impl Agent {
         let mut host = AgentHost::new(self, cancel.clone());
         let mut run = Run::new(provider, settings, transcript, &cancel, &mut host);
         // A provider can panic, too.
-        let ended = AssertUnwindSafe(run.run(prompts, first_poll)).catch_unwind().await;
+        let ended = AssertUnwindSafe(run.run(start)).catch_unwind().await;
         self.put_back(run.undelivered());
         let failure = match ended {
             Ok(Ok(())) => None,

@@ -24,12 +24,16 @@ use crate::tool::{BoxFuture, ExecutionMode, ToolOutput, Updates};
 
 const STEERED: &str = "Skipped: the user sent a new message before this call was executed.";
 
+const FOLLOWS: &str = "Waits for an earlier call on the same file.";
+
 /// The results of the tool calls of one message.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) messages: Vec<Arc<ToolResultMessage>>,
     /// True if every result asks for the end of the run.
     pub(crate) terminate: bool,
+    /// True if a call waits for a decision.
+    pub(crate) suspended: bool,
 }
 
 /// A tool call, with its raw arguments as events show them.
@@ -58,16 +62,15 @@ struct Executing {
 }
 
 impl Run<'_> {
+    /// Executes calls of a message: all of them, or those that have no result yet.
     pub(crate) async fn run_calls(
         &mut self,
         message: &Arc<AssistantMessage>,
+        calls: Vec<ToolCall>,
     ) -> Result<Batch, RunError> {
-        let calls: Vec<RequestedCall> = message
-            .tool_calls()
-            .map(|call| RequestedCall {
-                call: call.clone(),
-                args: Arc::new(call.arguments.clone()),
-            })
+        let calls: Vec<RequestedCall> = calls
+            .into_iter()
+            .map(|call| RequestedCall { args: Arc::new(call.arguments.clone()), call })
             .collect();
         if message.stop_reason == StopReason::Length {
             return self.refuse_all(&calls).await;
@@ -113,7 +116,7 @@ impl Run<'_> {
         calls: &[RequestedCall],
         context: &Arc<CallContext>,
     ) -> Result<Batch, RunError> {
-        let mut batch = Batch { messages: Vec::new(), terminate: true };
+        let mut batch = Batch { terminate: true, ..Batch::default() };
         for (index, requested) in calls.iter().enumerate() {
             self.emit_start(requested).await?;
             let finished = match self.admit(requested, context).await {
@@ -125,6 +128,11 @@ impl Run<'_> {
                 }
             };
             self.emit_end(requested, &finished).await?;
+            if finished.result.suspended {
+                // Later calls may depend on this one.
+                batch.suspended = true;
+                break;
+            }
             batch.terminate &= finished.result.terminate;
             batch.messages.push(self.add_result(requested, &finished).await?);
             if self.cancel.is_cancelled() {
@@ -169,9 +177,13 @@ impl Run<'_> {
             results[index] = Some(finished);
             left -= 1;
         }
-        let mut batch = Batch { messages: Vec::new(), terminate: true };
+        let mut batch = Batch { terminate: true, ..Batch::default() };
         for (requested, finished) in calls.iter().zip(results) {
             let Some(finished) = finished else { continue };
+            if finished.result.suspended {
+                batch.suspended = true;
+                continue;
+            }
             batch.terminate &= finished.result.terminate;
             batch.messages.push(self.add_result(requested, &finished).await?);
         }
@@ -324,20 +336,27 @@ impl Executing {
         let progress = report.clone();
         let updates = Updates::new(move |output| progress(Step::Progress(output)));
         self.calls.push(Box::pin(async move {
-            if let Some(place) = &mut place {
-                place.reached().await;
-            }
-            let finished = match execute(prepared, &call, &context, updates).await {
-                Err(refused) => refused,
-                Ok(executed) => {
-                    let (proceed, proceeding) = oneshot::channel();
-                    report(Step::Executed(proceed));
-                    // Fails only when the run is gone.
-                    let _ = proceeding.await;
-                    finish(executed, &call, &context).await
-                }
+            let reached = match &mut place {
+                Some(place) => place.reached().await,
+                None => true,
             };
-            drop(place);
+            let finished = if reached {
+                match execute(prepared, &call, &context, updates).await {
+                    Err(refused) => refused,
+                    Ok(executed) => {
+                        let (proceed, proceeding) = oneshot::channel();
+                        report(Step::Executed(proceed));
+                        // Fails only when the run is gone.
+                        let _ = proceeding.await;
+                        finish(executed, &call, &context).await
+                    }
+                }
+            } else {
+                FinishedCall::suspended(FOLLOWS)
+            };
+            if let Some(place) = place {
+                place.leave(finished.result.suspended);
+            }
             report(Step::Finished(finished));
         }));
     }

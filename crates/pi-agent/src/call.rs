@@ -17,6 +17,9 @@ use crate::hooks::{AfterToolCall, BeforeToolCall, ContextView, Hook, Hooks, Perm
 use crate::tool::{AgentTool, Invocation, ToolOutput, Updates};
 
 const ABORTED: &str = "Operation aborted";
+/// A call inside of another one has no place in the transcript at which it could be resumed.
+const NESTED: &str = "Not executed: this call needs an approval, and a tool that calls tools \
+    cannot wait for it. Call the tool directly.";
 const BLOCKED: &str = "Tool execution was blocked";
 
 /// Time that a cancelled tool gets before it is dropped. It suffices to stop what the tool started
@@ -92,11 +95,13 @@ pub async fn run_tool_call(
     context: &CallContext,
     updates: Updates,
 ) -> FinishedCall {
-    match prepare(call, context).await {
-        Ok(prepared) => match execute(prepared, call, context, updates).await {
-            Ok(executed) => finish(executed, call, context).await,
-            Err(refused) => refused,
-        },
+    let executed = match prepare(call, context).await {
+        Ok(prepared) => execute(prepared, call, context, updates).await,
+        Err(refused) => Err(refused),
+    };
+    match executed {
+        Ok(executed) if executed.result.suspended => FinishedCall::refused(NESTED),
+        Ok(executed) => finish(executed, call, context).await,
         Err(refused) => refused,
     }
 }
@@ -105,6 +110,11 @@ impl FinishedCall {
     /// Creates the result of a call that was not executed.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self { result: failed_output(text), is_error: true, duration_ms: None }
+    }
+
+    /// Creates the state of a call that waits.
+    pub(crate) fn suspended(text: &str) -> Self {
+        Self { result: ToolOutput::suspended(text), is_error: false, duration_ms: None }
     }
 }
 
@@ -238,6 +248,9 @@ pub(crate) async fn finish(
     context: &CallContext,
 ) -> FinishedCall {
     let Executed { args, result, is_error, duration_ms } = executed;
+    if result.suspended {
+        return FinishedCall { result, is_error: false, duration_ms: None };
+    }
     let (result, is_error) = match &context.hooks.after_tool_call {
         None => (result, is_error),
         Some(after) => {

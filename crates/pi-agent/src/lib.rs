@@ -57,6 +57,7 @@ mod run;
 mod settings;
 mod tool;
 mod transcript;
+mod unanswered;
 
 pub use agent::{Agent, AgentError, Subscription};
 pub use budget::{Budget, Spent};
@@ -77,6 +78,7 @@ pub use tool::{
     AgentTool, BoxFuture, ExecutionMode, FnTool, Invocation, ToolOutput, Updates, schema_of,
 };
 pub use transcript::Convert;
+pub use unanswered::{UnansweredCalls, unanswered_calls};
 
 // The names of `pi-protocol` that appear in public signatures of this crate.
 pub use pi_protocol::{

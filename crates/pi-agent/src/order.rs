@@ -26,24 +26,36 @@ pub(crate) struct Touched {
 /// The place of a call among the calls of its turn.
 #[derive(Debug)]
 pub(crate) struct Place {
-    earlier: Vec<watch::Receiver<()>>,
-    /// Dropped when the call is complete.
-    _end: watch::Sender<()>,
+    earlier: Vec<watch::Receiver<bool>>,
+    /// Dropped when the call is complete; true if the call is suspended.
+    end: watch::Sender<bool>,
 }
 
 impl Place {
-    /// Waits until the earlier calls on the same files are complete.
-    pub(crate) async fn reached(&mut self) {
+    /// Waits until the earlier calls on the same files are complete. Returns false if one of them
+    /// is suspended: this call would run before it.
+    pub(crate) async fn reached(&mut self) -> bool {
         for earlier in &mut self.earlier {
-            // No value is ever sent: the error is the end of the call.
+            // The error is the end of the call.
             while earlier.changed().await.is_ok() {}
+            if *earlier.borrow() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Ends the call.
+    pub(crate) fn leave(self, suspended: bool) {
+        if suspended {
+            self.end.send_replace(true);
         }
     }
 }
 
 /// Assigns the places of calls, given in the order of the message.
 pub(crate) fn places(calls: &[Touched]) -> Vec<Place> {
-    let ends: Vec<_> = calls.iter().map(|_| watch::channel(()).0).collect();
+    let ends: Vec<_> = calls.iter().map(|_| watch::channel(false).0).collect();
     let earlier: Vec<Vec<_>> = calls
         .iter()
         .enumerate()
@@ -55,7 +67,7 @@ pub(crate) fn places(calls: &[Touched]) -> Vec<Place> {
                 .collect()
         })
         .collect();
-    ends.into_iter().zip(earlier).map(|(end, earlier)| Place { earlier, _end: end }).collect()
+    ends.into_iter().zip(earlier).map(|(end, earlier)| Place { earlier, end }).collect()
 }
 
 impl Touched {

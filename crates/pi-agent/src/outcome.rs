@@ -24,6 +24,9 @@ pub enum Outcome {
         /// The limit that was reached.
         limit: Limit,
     },
+    /// A tool call waits for a decision. [`Agent::resume_run`](crate::Agent::resume_run)
+    /// continues with the calls that have no result.
+    Suspended,
     /// The run repeated itself.
     Repetition {
         /// The kind of repetition.

@@ -25,6 +25,7 @@ use crate::repetition::RepetitionDetector;
 use crate::settings::{RunSettings, SteeringDelivery};
 use crate::tool::BoxFuture;
 use crate::transcript::Transcript;
+use crate::unanswered::UnansweredCalls;
 
 /// The surroundings of a run: where its events go and its queued messages come from.
 pub(crate) trait Host: Send {
@@ -54,6 +55,16 @@ pub(crate) struct EventDetails<'a> {
 pub(crate) enum FirstPoll {
     BeforeFirstRequest,
     AfterFirstTurn,
+}
+
+/// The start of a run.
+#[derive(Debug)]
+pub(crate) enum Start {
+    /// Messages that begin the first turn; without any, the run continues from the end of the
+    /// transcript.
+    Prompts(Vec<Incoming>, FirstPoll),
+    /// Calls of the last answer that have no result.
+    Unanswered(UnansweredCalls),
 }
 
 /// A run in progress.
@@ -95,27 +106,29 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Runs to the end. `prompts` begin the first turn; without any, the run continues from the end
-    /// of the transcript.
-    pub(crate) async fn run(
-        &mut self,
-        prompts: Vec<Incoming>,
-        first_poll: FirstPoll,
-    ) -> Result<(), RunError> {
+    /// Runs to the end.
+    pub(crate) async fn run(&mut self, start: Start) -> Result<(), RunError> {
         self.emit(AgentEvent::AgentStart).await?;
         self.emit(AgentEvent::TurnStart).await?;
-        if !prompts.is_empty() {
-            self.add_all(prompts).await?;
-        }
-        let outcome = self.turns(first_poll).await?;
+        let outcome = match start {
+            Start::Prompts(prompts, first_poll) => {
+                if !prompts.is_empty() {
+                    self.add_all(prompts).await?;
+                }
+                if first_poll == FirstPoll::BeforeFirstRequest {
+                    self.poll_steering();
+                }
+                self.turns(None).await?
+            }
+            Start::Unanswered(unanswered) => self.turns(Some(unanswered)).await?,
+        };
         let messages = std::mem::take(&mut self.new_messages);
         self.emit(AgentEvent::AgentEnd { messages, outcome }).await
     }
 
-    async fn turns(&mut self, first_poll: FirstPoll) -> Result<Outcome, RunError> {
-        if first_poll == FirstPoll::BeforeFirstRequest {
-            self.poll_steering();
-        }
+    /// Takes turns until the run ends. The first one begins with the calls of an earlier answer
+    /// that have no result, if there are any.
+    async fn turns(&mut self, mut earlier: Option<UnansweredCalls>) -> Result<Outcome, RunError> {
         let mut last_turn: Option<FinishedTurn> = None;
         loop {
             let mut needs_request = true;
@@ -127,22 +140,36 @@ impl<'s> Run<'s> {
                     self.poll_steering();
                     self.emit(AgentEvent::TurnStart).await?;
                 }
-                incoming.append(&mut self.pending);
-                self.add_all(incoming).await?;
-                if let Err(limit) = self.budget.take_turn() {
-                    return Ok(Outcome::Limit { limit });
-                }
-                let message = self.respond().await?;
-                if message.stop_reason.is_failure() {
-                    return self.failed_turn(message).await;
-                }
-                let results = if message.tool_calls().next().is_some() {
-                    self.run_calls(&message).await?
-                } else {
+                let (message, calls) = match earlier.take() {
+                    Some(UnansweredCalls { message, calls }) => (message, calls),
+                    None => {
+                        incoming.append(&mut self.pending);
+                        self.add_all(incoming).await?;
+                        if let Err(limit) = self.budget.take_turn() {
+                            return Ok(Outcome::Limit { limit });
+                        }
+                        let message = self.respond().await?;
+                        if message.stop_reason.is_failure() {
+                            return self.failed_turn(message).await;
+                        }
+                        let calls = message.tool_calls().cloned().collect();
+                        (message, calls)
+                    }
+                };
+                let results = if calls.is_empty() {
                     Batch::default()
+                } else {
+                    self.run_calls(&message, calls).await?
                 };
                 needs_request = !results.messages.is_empty() && !results.terminate;
                 let turn = self.finished_turn(message, results.messages);
+                if results.suspended {
+                    self.end_turn(&turn).await?;
+                    return Ok(match self.limit.take() {
+                        Some(limit) => Outcome::Limit { limit },
+                        None => Outcome::Suspended,
+                    });
+                }
                 let decision = self.finish_turn(turn.clone()).await?;
                 self.end_turn(&turn).await?;
                 if decision == TurnDecision::End {

@@ -157,6 +157,10 @@ pub struct ToolOutput {
     /// Asks for the end of the run. The run ends if every call of the turn asks for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub terminate: bool,
+    /// The tool was not executed and waits for a decision from outside. The call gets no result,
+    /// and the run ends after the other calls of the turn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
 }
 
 impl ToolOutput {
@@ -173,6 +177,11 @@ impl ToolOutput {
     /// Creates the output of a failed call, as the model sees it.
     pub fn error(message: impl Into<String>) -> Self {
         Self { details: Some(Value::Object(Map::new())), is_error: true, ..Self::text(message) }
+    }
+
+    /// Creates the output of a call that waits for a decision. Only events show the text.
+    pub fn suspended(text: impl Into<String>) -> Self {
+        Self { suspended: true, ..Self::text(text) }
     }
 
     /// Sets the details for the user interface.

@@ -42,7 +42,7 @@ pub use user_resources::load_resources;
 
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
-use crate::guard::{Approvals, Approver, Guard, GuardError};
+use crate::guard::{AnnounceCall, Approvals, Approver, Guard, GuardError};
 use crate::models::{CredentialName, ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
 use crate::resources::{ResourceFlags, invalid_flags};
@@ -109,6 +109,8 @@ pub struct AgentOptions {
     pub approver: Option<Arc<dyn Approver>>,
     /// Earlier approvals; sub-agents share those of their parent.
     pub approvals: Approvals,
+    /// Records tool calls before they are executed.
+    pub announce_calls: Option<AnnounceCall>,
     /// A budget that the agent shares with others, such as the run that it works for.
     pub budget: Option<Budget>,
     /// The guard of the agent that this one works for, which takes the checkpoints of both.
@@ -161,6 +163,7 @@ impl AgentOptions {
             checkpoints: true,
             approver: None,
             approvals: Approvals::default(),
+            announce_calls: None,
             budget: None,
             parent_guard: None,
         }

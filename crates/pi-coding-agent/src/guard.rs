@@ -8,6 +8,7 @@
 //! The guard judges a call by the effects that its tool declares, never by the name of the tool. A
 //! rule may name a tool; nothing in here does.
 
+mod announce;
 mod approval;
 mod ask;
 mod change;
@@ -36,6 +37,7 @@ use pi_guard::secrets::Secrets;
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{Host, Workspace};
 
+pub use announce::{AnnounceCall, StartedCall};
 pub use approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
 pub use extension_action::ExtensionAction;
 pub use judge::{Call, Judgment, Outcome, ToolOrigin};
@@ -89,6 +91,8 @@ pub struct Guard {
     approver: Option<Arc<dyn Approver>>,
     /// Takes a checkpoint of the workspace, if the session has them.
     checkpoints: OnceLock<TakeCheckpoint>,
+    /// Records calls before they are executed.
+    announce: OnceLock<AnnounceCall>,
     /// Held while an approval is pending, so that only one is pending at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
@@ -137,6 +141,7 @@ impl Guard {
             policy,
             remote: OnceLock::new(),
             checkpoints: OnceLock::new(),
+            announce: OnceLock::new(),
             approvals,
             approver,
             asking: tokio::sync::Mutex::default(),

@@ -26,6 +26,7 @@ mod prompt;
 mod provider_hooks;
 mod queue;
 mod rate_limits;
+mod resume;
 mod retry;
 mod retrying_provider;
 mod run;

@@ -11,3 +11,4 @@ mod notation;
 mod order;
 mod queued;
 mod scenarios;
+mod suspension;

@@ -106,6 +106,9 @@ impl Services {
         let environment = &options.environment;
         let guard =
             Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)?;
+        if let Some(announce) = &options.announce_calls {
+            guard.set_announce(Arc::clone(announce));
+        }
         Ok(Arc::new(guard))
     }
 

@@ -107,6 +107,9 @@ pub enum ApprovalDecision {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+    /// Leaves the decision open: the call is suspended, and the run ends after the other calls of
+    /// the turn. A run that is resumed asks again.
+    Defer,
 }
 
 /// The approvals of a session. Clones share them, so that sub-agents do not ask again.

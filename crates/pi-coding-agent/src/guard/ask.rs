@@ -32,6 +32,8 @@ pub(super) enum Approval {
     Covered,
     /// The action may not run; the text is the tool error.
     Denied(String),
+    /// The action may not run yet: the decision comes later.
+    Deferred,
 }
 
 impl Guard {
@@ -81,6 +83,7 @@ impl Guard {
                 });
                 Approval::Granted(note)
             }
+            ApprovalDecision::Defer => Approval::Deferred,
             ApprovalDecision::Deny { reason: None } => {
                 Approval::Denied("This was not run: the user denied it.".to_owned())
             }

@@ -60,6 +60,8 @@ impl Guard {
         match self.approval(judgment, request, &CancelToken::default()).await {
             Approval::Granted(_) | Approval::Covered => Ok(()),
             Approval::Denied(reason) => Err(reason),
+            // The code of an extension cannot be suspended.
+            Approval::Deferred => Err("This was not run: no one can approve it now.".to_owned()),
         }
     }
 }

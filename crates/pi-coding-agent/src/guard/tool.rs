@@ -63,10 +63,13 @@ impl Guarded {
             effects: &effects,
             origin: self.origin,
         };
-        let (judgment, note) = self.admit(call, &id, &cancel).await?;
+        let Admission::Granted(judgment, note) = self.admit(call, &id, &cancel).await? else {
+            return Ok(ToolOutput::suspended("Waits for approval."));
+        };
         let refuse = |judgment: Judgment| ToolError::new(judgment.refusal());
         self.guard.checkpoint(&effects).await.map_err(refuse)?;
         let tool = self.tool_for(&judgment, &effects, &mut arguments)?;
+        self.guard.announce(&id, self.name())?;
         let attempt =
             Attempt { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
         let mut output = attempt.execute(&*tool).await;
@@ -86,20 +89,22 @@ impl Guarded {
         }
     }
 
-    /// Judges a call and waits for approval where one is needed. Returns the judgment and a note
-    /// to add to the result, or the error if the call may not run.
+    /// Judges a call and waits for approval where one is needed. The error is the reason why the
+    /// call may not run.
     async fn admit(
         &self,
         call: Call<'_>,
         id: &str,
         cancel: &CancelToken,
-    ) -> Result<(Judgment, Option<String>), ToolError> {
+    ) -> Result<Admission, ToolError> {
         let what = call.describe();
         let cwd = self.workspace.cwd().to_string_lossy();
         loop {
             let judgment = self.guard.judge(call, &self.workspace);
             match judgment.outcome {
-                Outcome::Run | Outcome::RunConfined => return Ok((judgment, None)),
+                Outcome::Run | Outcome::RunConfined => {
+                    return Ok(Admission::Granted(judgment, None));
+                }
                 Outcome::Refuse => return Err(ToolError::new(judgment.refusal())),
                 Outcome::Ask => {}
             }
@@ -112,10 +117,11 @@ impl Guarded {
                 ..ApprovalRequest::new(self.name(), id, &what, &cwd, parts)
             };
             match self.guard.approval(&judgment, request, cancel).await {
-                Approval::Granted(note) => return Ok((judgment, note)),
+                Approval::Granted(note) => return Ok(Admission::Granted(judgment, note)),
                 // With the approvals of another call, the outcome is another one.
                 Approval::Covered => {}
                 Approval::Denied(text) => return Err(ToolError::new(text)),
+                Approval::Deferred => return Ok(Admission::Suspended),
             }
         }
     }
@@ -255,6 +261,8 @@ impl Guarded {
         };
         match answer {
             Approval::Denied(_) => annotate(first, ADVICE),
+            // The command has run, so its result cannot wait for the decision.
+            Approval::Deferred => annotate(first, UNAPPROVED),
             Approval::Granted(_) | Approval::Covered => {
                 match self.rebuild(Some(&escalation), Watching::Approved) {
                     Ok(tool) => {
@@ -296,6 +304,14 @@ impl Guarded {
             _ => None,
         }
     }
+}
+
+/// The decision about a call.
+enum Admission {
+    /// The call may run; the text, if any, is a note to add to the result.
+    Granted(Judgment, Option<String>),
+    /// The call waits for approval.
+    Suspended,
 }
 
 /// A call that may be executed more than once.

@@ -159,6 +159,7 @@ impl AgentSession {
             Outcome::Failed { error } => error,
             Outcome::Aborted => "the run was aborted".to_owned(),
             Outcome::Limit { limit } => format!("the run ended at a limit: {limit}"),
+            Outcome::Suspended => "the run waits for an approval".to_owned(),
             Outcome::Repetition { repetition } => {
                 format!("the run ended because the model repeated itself: {repetition}")
             }

@@ -21,6 +21,8 @@ const GUARD_ENTRY: &str = "guard";
 pub struct Run {
     session: AgentSession,
     pub(super) messages: Vec<AgentMessage>,
+    /// The run continues from the end of the log instead of beginning with messages.
+    pub(super) resumes: bool,
 }
 
 /// Continuation after a run of the loop.
@@ -34,11 +36,11 @@ enum Next {
 impl Run {
     /// Takes the session; `None` if it is busy.
     pub(super) fn begin(session: &AgentSession) -> Option<Self> {
-        session
-            .0
-            .activity
-            .begin_run()
-            .then(|| Self { session: session.clone(), messages: Vec::new() })
+        session.0.activity.begin_run().then(|| Self {
+            session: session.clone(),
+            messages: Vec::new(),
+            resumes: false,
+        })
     }
 
     /// Runs until everything is settled. Returns the outcome of the last run of the loop.
@@ -47,8 +49,13 @@ impl Run {
         let messages = std::mem::take(&mut self.messages);
         session.forget_failure();
         session.announce_guard().await;
-        let mut outcome = ended(session.0.agent.prompt_messages(messages).await);
-        loop {
+        let mut outcome = if self.resumes {
+            ended(session.0.agent.resume_run().await)
+        } else {
+            ended(session.0.agent.prompt_messages(messages).await)
+        };
+        // A suspended run has calls without results, which nothing may come in between.
+        while outcome != Outcome::Suspended {
             match session.after_run().await {
                 Next::Continue => {}
                 Next::Settle if session.before_settle(&outcome).await => {}

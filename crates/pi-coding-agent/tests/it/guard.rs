@@ -2,6 +2,7 @@
 
 mod review;
 mod secrets;
+mod suspension;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
