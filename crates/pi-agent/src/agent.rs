@@ -433,13 +433,14 @@ impl Agent {
         // A provider can panic, too.
         let ended = AssertUnwindSafe(run.run(start)).catch_unwind().await;
         self.put_back(run.undelivered());
+        let limit = run.limit;
         let failure = match ended {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.message().to_owned()),
             Err(panic) => Some(panic_text(&*panic)),
         };
         if let Some(error) = failure {
-            host.fail(&model, error).await;
+            host.fail(&model, error, limit).await;
         }
         host.outcome()
     }

@@ -13,10 +13,11 @@ use pi_protocol::{
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::budget::Budget;
 use crate::call::{CallContext, FinishedCall, Prepared, execute, finish, prepare};
 use crate::error::RunError;
 use crate::event::AgentEvent;
-use crate::limits::Limit;
+use crate::limits::{Limit, Limits};
 use crate::order::{Place, Touched, places};
 use crate::run::{EventDetails, Run};
 use crate::settings::SteeringDelivery;
@@ -40,6 +41,7 @@ pub(crate) struct Batch {
 struct RequestedCall {
     call: ToolCall,
     args: Arc<Map<String, Value>>,
+    budget: Budget,
 }
 
 /// A step of an executing call.
@@ -70,7 +72,11 @@ impl Run<'_> {
     ) -> Result<Batch, RunError> {
         let calls: Vec<RequestedCall> = calls
             .into_iter()
-            .map(|call| RequestedCall { args: Arc::new(call.arguments.clone()), call })
+            .map(|call| RequestedCall {
+                args: Arc::new(call.arguments.clone()),
+                call,
+                budget: self.budget.child(Limits::default()),
+            })
             .collect();
         if message.stop_reason == StopReason::Length {
             return self.refuse_all(&calls).await;
@@ -80,6 +86,7 @@ impl Run<'_> {
             assistant_message: Arc::clone(message),
             context: self.view(),
             hooks: self.settings.hooks.clone(),
+            budget: self.budget.clone(),
         });
         let sequential = self.settings.tool_execution == ExecutionMode::Sequential
             || calls.iter().any(|requested| {
@@ -123,7 +130,7 @@ impl Run<'_> {
                 Err(refused) => refused,
                 Ok(prepared) => {
                     let mut executing = Executing::new();
-                    executing.start(index, prepared, None, requested.call.clone(), context);
+                    executing.start(index, prepared, None, requested, context);
                     self.next_finished(calls, &mut executing).await?.1
                 }
             };
@@ -168,7 +175,7 @@ impl Run<'_> {
         let mut left = admitted.len();
         let places = assign_places(&admitted, self.cancel.clone()).await;
         for ((index, prepared), place) in admitted.into_iter().zip(places) {
-            executing.start(index, prepared, Some(place), calls[index].call.clone(), context);
+            executing.start(index, prepared, Some(place), &calls[index], context);
         }
         while left > 0 {
             let (index, finished) = self.next_finished(calls, &mut executing).await?;
@@ -203,12 +210,11 @@ impl Run<'_> {
                 return Err(FinishedCall::refused(STEERED));
             }
         }
-        if let Err(limit) = self.budget.take_tool_call() {
+        if let Err(limit) = self.budget.take_tool_call(&requested.call.name) {
             self.limit = Some(limit);
         }
-        if self.limit == Some(Limit::ToolCalls) {
-            let text = "Not executed: the run has reached its limit of tool calls.";
-            return Err(FinishedCall::refused(text));
+        if let Some(limit @ (Limit::ToolCalls | Limit::CallsPerTool)) = self.limit {
+            return Err(FinishedCall::over_limit(limit, &requested.call.name));
         }
         prepare(&requested.call, context).await
     }
@@ -227,20 +233,26 @@ impl Run<'_> {
             let step = match self.deadline() {
                 None => next.await,
                 Some(at) => tokio::time::timeout_at(at, next).await.unwrap_or_else(|_| {
-                    self.enforce_time();
+                    self.enforce(self.budget.output_exceeded());
                     None
                 }),
             };
             self.budget.activity();
             match step {
                 Some((index, Step::Progress(output))) => {
+                    calls[index].budget.add_result(&output);
+                    self.enforce(self.budget.output_exceeded());
                     self.emit_progress(&calls[index], output, executing).await?;
                 }
                 Some((_, Step::Executed(proceed))) => {
                     // All progress before this step has been emitted. The receiver waits for this.
                     let _ = proceed.send(());
                 }
-                Some((index, Step::Finished(finished))) => return Ok((index, finished)),
+                Some((index, Step::Finished(finished))) => {
+                    calls[index].budget.add_result(&finished.result);
+                    self.enforce(self.budget.output_exceeded());
+                    return Ok((index, finished));
+                }
                 // A time limit has passed. The channel itself stays open.
                 None => {}
             }
@@ -327,10 +339,11 @@ impl Executing {
         index: usize,
         prepared: Prepared,
         mut place: Option<Place>,
-        call: ToolCall,
+        requested: &RequestedCall,
         context: &Arc<CallContext>,
     ) {
         let (context, sender) = (Arc::clone(context), self.sender.clone());
+        let (call, budget) = (requested.call.clone(), requested.budget.clone());
         // Without a receiver the run is gone, and the step is of no interest.
         let report = move |step| drop(sender.send((index, step)));
         let progress = report.clone();
@@ -341,7 +354,7 @@ impl Executing {
                 None => true,
             };
             let finished = if reached {
-                match execute(prepared, &call, &context, updates).await {
+                match execute(prepared, &call, &context, updates, budget).await {
                     Err(refused) => refused,
                     Ok(executed) => {
                         let (proceed, proceeding) = oneshot::channel();

@@ -12,8 +12,10 @@ use pi_protocol::{AssistantMessage, CancelToken, ToolCall};
 use serde_json::{Map, Value};
 
 use crate::arguments;
+use crate::budget::Budget;
 use crate::error::HookError;
 use crate::hooks::{AfterToolCall, BeforeToolCall, ContextView, Hook, Hooks, Permission};
+use crate::limits::{Limit, Limits};
 use crate::tool::{AgentTool, Invocation, ToolOutput, Updates};
 
 const ABORTED: &str = "Operation aborted";
@@ -41,17 +43,27 @@ pub struct CallContext {
     pub context: ContextView,
     /// The hooks, of which `before_tool_call` and `after_tool_call` apply.
     pub hooks: Hooks,
+    /// The budget that the calls are charged to.
+    pub budget: Budget,
 }
 
 impl CallContext {
-    /// Creates a context.
+    /// Creates a context, with a budget without limits.
     pub fn new(
         tools: Vec<Arc<dyn AgentTool>>,
         assistant_message: Arc<AssistantMessage>,
         context: ContextView,
         hooks: Hooks,
     ) -> Self {
-        Self { tools, assistant_message, context, hooks }
+        let budget = Budget::new(Limits::default());
+        Self { tools, assistant_message, context, hooks, budget }
+    }
+
+    /// Sets the budget that the calls are charged to.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
     }
 }
 
@@ -95,15 +107,21 @@ pub async fn run_tool_call(
     context: &CallContext,
     updates: Updates,
 ) -> FinishedCall {
+    if let Err(limit) = context.budget.take_tool_call(&call.name) {
+        return FinishedCall::over_limit(limit, &call.name);
+    }
+    let budget = context.budget.child(Limits::default());
     let executed = match prepare(call, context).await {
-        Ok(prepared) => execute(prepared, call, context, updates).await,
+        Ok(prepared) => execute(prepared, call, context, updates, budget.clone()).await,
         Err(refused) => Err(refused),
     };
-    match executed {
+    let finished = match executed {
         Ok(executed) if executed.result.suspended => FinishedCall::refused(NESTED),
         Ok(executed) => finish(executed, call, context).await,
         Err(refused) => refused,
-    }
+    };
+    budget.add_result(&finished.result);
+    finished
 }
 
 impl FinishedCall {
@@ -115,6 +133,16 @@ impl FinishedCall {
     /// Creates the state of a call that waits.
     pub(crate) fn suspended(text: &str) -> Self {
         Self { result: ToolOutput::suspended(text), is_error: false, duration_ms: None }
+    }
+
+    /// Creates the result of a call that a limit forbids.
+    pub(crate) fn over_limit(limit: Limit, tool: &str) -> Self {
+        Self::refused(match limit {
+            Limit::CallsPerTool => {
+                format!("Not executed: the run has reached its limit of calls of \"{tool}\".")
+            }
+            limit => format!("Not executed: the run has reached its limit of {limit}."),
+        })
     }
 }
 
@@ -186,6 +214,7 @@ pub(crate) async fn execute(
     call: &ToolCall,
     context: &CallContext,
     updates: Updates,
+    budget: Budget,
 ) -> Result<Executed, FinishedCall> {
     let cancel = &context.context.cancel;
     if cancel.is_cancelled() {
@@ -211,6 +240,7 @@ pub(crate) async fn execute(
         arguments: args.clone(),
         cancel: cancel.clone(),
         updates,
+        budget,
     };
     let started = Instant::now();
     let running = AssertUnwindSafe(async { tool.execute(invocation).await }).catch_unwind();

@@ -60,7 +60,7 @@ mod transcript;
 mod unanswered;
 
 pub use agent::{Agent, AgentError, Subscription};
-pub use budget::{Budget, Spent};
+pub use budget::{Budget, MeteredProvider, Spent};
 pub use call::{CallContext, FinishedCall, run_tool_call};
 pub use error::{HookError, RunError, ToolError};
 pub use event::AgentEvent;

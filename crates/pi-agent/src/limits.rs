@@ -1,5 +1,6 @@
 //! Limits of a run. Off by default.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub struct Limits {
     pub idle_time: Option<Duration>,
     /// Bytes of answers and tool results, over all requests.
     pub output_bytes: Option<u64>,
+    /// Number of calls of single tools, by name.
+    pub calls_per_tool: BTreeMap<String, u32>,
 }
 
 impl Limits {
@@ -74,6 +77,13 @@ impl Limits {
         self.output_bytes = Some(bytes);
         self
     }
+
+    /// Sets the number of calls of one tool.
+    #[must_use]
+    pub fn calls_of(mut self, tool: impl Into<String>, calls: u32) -> Self {
+        self.calls_per_tool.insert(tool.into(), calls);
+        self
+    }
 }
 
 /// A limit that was reached, named after the field of [`Limits`].
@@ -89,6 +99,7 @@ pub enum Limit {
     WallTime,
     IdleTime,
     OutputBytes,
+    CallsPerTool,
 }
 
 impl fmt::Display for Limit {
@@ -101,6 +112,7 @@ impl fmt::Display for Limit {
             Self::WallTime => "wall time",
             Self::IdleTime => "idle time",
             Self::OutputBytes => "output size",
+            Self::CallsPerTool => "calls of one tool",
         })
     }
 }

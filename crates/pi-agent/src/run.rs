@@ -11,7 +11,7 @@ use pi_protocol::{
 };
 
 use crate::batch::Batch;
-use crate::budget::Budget;
+use crate::budget::{Budget, Charge};
 use crate::call::call_contained;
 use crate::error::RunError;
 use crate::event::AgentEvent;
@@ -77,6 +77,7 @@ pub(crate) struct Run<'s> {
     pub(crate) transcript: Transcript,
     pub(crate) new_messages: Vec<AgentMessage>,
     pub(crate) budget: Budget,
+    /// The limit that cancelled a request or a tool call, or kept one from being made.
     pub(crate) limit: Option<Limit>,
     /// Messages taken from a queue and not yet delivered. The rest goes back to the queue when the
     /// run ends.
@@ -146,7 +147,7 @@ impl<'s> Run<'s> {
                         incoming.append(&mut self.pending);
                         self.add_all(incoming).await?;
                         if let Err(limit) = self.budget.take_turn() {
-                            return Ok(Outcome::Limit { limit });
+                            return self.refused_turn(limit).await;
                         }
                         let message = self.respond().await?;
                         if message.stop_reason.is_failure() {
@@ -193,14 +194,27 @@ impl<'s> Run<'s> {
     /// Returns the outcome if a limit or a repetition ends the run. Queued messages stay queued.
     fn reason_to_stop(&mut self, needs_request: bool, turn: &FinishedTurn) -> Option<Outcome> {
         let repetition = self.repetition.turn(&turn.message, &turn.tool_results);
-        let limit = self.limit.take().or_else(|| self.budget.before_request());
-        match (limit, repetition) {
+        if let Some(limit) = self.limit.take() {
+            return Some(Outcome::Limit { limit });
+        }
+        match (self.budget.before_request(), repetition) {
             (Some(limit), _) if needs_request => Some(Outcome::Limit { limit }),
             (None, Some(repetition)) if needs_request => Some(Outcome::Repetition { repetition }),
             // No further request is needed, so the run is complete in spite of the limit.
             (Some(_), _) => Some(Outcome::Completed),
             _ => None,
         }
+    }
+
+    /// Ends a turn whose request a limit forbids: with a message that says so, since every turn has
+    /// one.
+    async fn refused_turn(&mut self, limit: Limit) -> Result<Outcome, RunError> {
+        let error = format!("the run has reached its limit: {limit}");
+        let model = Arc::clone(&self.settings.model);
+        let message = AssistantStream::failed(&model, error).result().await;
+        self.add(AgentMessage::from(Message::Assistant(Arc::clone(&message)))).await?;
+        self.limit = Some(limit);
+        self.failed_turn(message).await
     }
 
     async fn failed_turn(&mut self, message: Arc<AssistantMessage>) -> Result<Outcome, RunError> {
@@ -281,14 +295,21 @@ impl<'s> Run<'s> {
             options.api_key = key.or(options.api_key);
         }
         let context = Context { messages, ..Context::default() };
-        let request = Request::new(Arc::clone(&self.settings.model), context, options);
+        let mut request = Request::new(Arc::clone(&self.settings.model), context, options);
+        let cut_by = self.budget.limit_output(&mut request);
+        let mut charge = Charge::new(self.budget.clone(), request.model.cost.clone());
         let mut stream = self.provider.stream(request, self.cancel.clone());
         let mut started = false;
         while let Some(event) = self.next_event(&mut stream).await {
-            self.budget.activity();
+            charge.event(&event, stream.message());
             if event.is_terminal() {
                 break;
             }
+            self.enforce(match stream.is_complete() {
+                // An answer that has arrived is not lost for its price.
+                true => self.budget.output_exceeded(),
+                false => self.budget.exceeded(),
+            });
             if event == AssistantEvent::Start {
                 started = true;
                 let message = Message::Assistant(Arc::new(stream.message().clone())).into();
@@ -303,7 +324,9 @@ impl<'s> Run<'s> {
         // The stream is gone, so this is the only reference and nothing is copied.
         // A provider that routes requests sets the level of the model that answered.
         Arc::make_mut(&mut message).thinking_level.get_or_insert(thinking_level);
-        self.budget.add_usage(&message.usage);
+        if message.stop_reason == StopReason::Length && self.limit.is_none() {
+            self.limit = cut_by;
+        }
         let as_message = AgentMessage::from(Message::Assistant(Arc::clone(&message)));
         if !started {
             self.emit(AgentEvent::MessageStart { message: as_message.clone() }).await?;
@@ -323,20 +346,22 @@ impl<'s> Run<'s> {
             let Some(deadline) = self.deadline() else { return stream.next().await };
             match tokio::time::timeout_at(deadline, stream.next()).await {
                 Ok(event) => return event,
-                Err(_) => self.enforce_time(),
+                Err(_) => self.enforce(self.budget.overdue()),
             }
         }
     }
 
-    /// Returns the next deadline of the time limits, unless a limit has been reached already.
+    /// Returns the next deadline of the time limits, unless everything is cancelled already.
     pub(crate) fn deadline(&self) -> Option<tokio::time::Instant> {
-        if self.limit.is_some() { None } else { self.budget.next_deadline() }
+        if self.cancel.is_cancelled() { None } else { self.budget.next_deadline() }
     }
 
-    /// Cancels the request and the tool calls in progress if a time limit has passed.
-    pub(crate) fn enforce_time(&mut self) {
-        if let Some(limit) = self.budget.overdue() {
-            self.limit = Some(limit);
+    /// Cancels the request and the tool calls in progress if a limit has been exceeded.
+    pub(crate) fn enforce(&mut self, limit: Option<Limit>) {
+        if let Some(limit) = limit
+            && !self.cancel.is_cancelled()
+        {
+            self.limit.get_or_insert(limit);
             self.cancel.cancel();
         }
     }
@@ -409,14 +434,19 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// Calls a hook. The future borrows nothing of the run, so that the run stays `Send` meanwhile.
-    fn call_hook<A, R>(
-        &self,
-        hook: &Hook<A, R>,
-        argument: A,
-    ) -> impl Future<Output = Result<R, RunError>> + use<A, R> {
-        let (hook, cancel) = (Arc::clone(hook), self.cancel.clone());
-        async move { call_contained(&hook, argument, &cancel).await.map_err(RunError::from) }
+    /// Calls a hook, and enforces the time limits meanwhile.
+    async fn call_hook<A, R>(&mut self, hook: &Hook<A, R>, argument: A) -> Result<R, RunError> {
+        let cancel = self.cancel.clone();
+        let mut calling = std::pin::pin!(call_contained(hook, argument, &cancel));
+        loop {
+            let Some(deadline) = self.deadline() else {
+                return calling.await.map_err(RunError::from);
+            };
+            match tokio::time::timeout_at(deadline, &mut calling).await {
+                Ok(result) => return result.map_err(RunError::from),
+                Err(_) => self.enforce(self.budget.overdue()),
+            }
+        }
     }
 
     /// Takes the steering messages that are due, unless messages are pending already.

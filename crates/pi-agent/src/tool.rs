@@ -17,7 +17,9 @@ use serde_json::{Map, Value};
 
 pub use schema::schema_of;
 
+use crate::budget::Budget;
 use crate::error::ToolError;
+use crate::limits::Limits;
 
 /// The future of a tool, hook or listener.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -98,17 +100,29 @@ pub struct Invocation {
     pub cancel: CancelToken,
     /// Receives progress reports.
     pub updates: Updates,
+    /// The budget of this call, within that of the run. A tool that sends requests or starts agents
+    /// makes children of it, and one with much output counts the bytes as they come. The result is
+    /// only charged as far as it exceeds what the tool has charged.
+    pub budget: Budget,
 }
 
 impl Invocation {
-    /// Creates the invocation of a call.
+    /// Creates the invocation of a call, with a budget without limits.
     pub fn new(
         id: impl Into<String>,
         arguments: Map<String, Value>,
         cancel: CancelToken,
         updates: Updates,
     ) -> Self {
-        Self { id: id.into(), arguments, cancel, updates }
+        let budget = Budget::new(Limits::default());
+        Self { id: id.into(), arguments, cancel, updates, budget }
+    }
+
+    /// Sets the budget of the call.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
     }
 }
 
@@ -203,6 +217,16 @@ impl ToolOutput {
     pub fn with_is_error(mut self, is_error: bool) -> Self {
         self.is_error = is_error;
         self
+    }
+
+    /// Returns the size of the content for the model, in bytes.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        let bytes = |block: &UserBlock| match block {
+            UserBlock::Text(text) => text.text.len(),
+            UserBlock::Image(image) => image.data.len(),
+            UserBlock::Unknown(_) => 0,
+        };
+        self.content.iter().map(|block| bytes(block) as u64).sum()
     }
 
     /// Asks for the end of the run.

@@ -42,8 +42,11 @@ pub struct AssistantStream {
     started: Instant,
     /// Opens the stream that takes the place of this one.
     opening: Option<Mutex<Opening>>,
+    /// Sees each event before it is delivered. The lock only makes the stream `Sync`.
+    observers: Mutex<Vec<Observer>>,
 }
 
+type Observer = Box<dyn FnMut(&AssistantEvent, &AssistantMessage) + Send>;
 type Opening = Pin<Box<dyn Future<Output = AssistantStream> + Send>>;
 
 /// Shared with the cancellation callback. The lock is held only while polling, never across an
@@ -81,6 +84,7 @@ impl AssistantStream {
             _close_on_cancel: close_on_cancel,
             started: Instant::now(),
             opening: None,
+            observers: Mutex::default(),
         }
     }
 
@@ -102,6 +106,24 @@ impl AssistantStream {
     /// Creates the stream of an answer that failed before anything was sent.
     pub fn failed(model: &Model, error: impl Into<String>) -> Self {
         Self::new(model, Failed(Some(error.into())), CancelToken::new())
+    }
+
+    /// Calls `observe` for each event before it is delivered, with the message so far.
+    #[must_use]
+    pub fn observed(
+        mut self,
+        observe: impl FnMut(&AssistantEvent, &AssistantMessage) + Send + 'static,
+    ) -> Self {
+        self.observers.get_mut().unwrap_or_else(PoisonError::into_inner).push(Box::new(observe));
+        self
+    }
+
+    /// Returns true if the whole answer has arrived, though events of it may be undelivered.
+    pub fn is_complete(&self) -> bool {
+        match &self.state {
+            State::Streaming(builder) => builder.is_finished(),
+            State::Finished(_) => true,
+        }
     }
 
     /// Cancels the request. The stream still has to be read to its terminal event.
@@ -159,56 +181,77 @@ impl Stream for AssistantStream {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AssistantEvent>> {
         let this = self.get_mut();
-        if this.cancel.is_cancelled() {
-            this.opening = None;
+        let polled = this.poll_event(cx);
+        if let Poll::Ready(Some(event)) = &polled {
+            let mut observers =
+                std::mem::take(this.observers.get_mut().unwrap_or_else(PoisonError::into_inner));
+            let message = this.message();
+            observers.iter_mut().for_each(|observe| observe(event, message));
+            this.observers = Mutex::new(observers);
         }
-        if let Some(opening) = &mut this.opening {
+        polled
+    }
+}
+
+impl AssistantStream {
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<AssistantEvent>> {
+        if self.cancel.is_cancelled() {
+            self.opening = None;
+        }
+        if let Some(opening) = &mut self.opening {
             // The lock only makes the stream `Sync`; there is no other user.
             let opening = opening.get_mut().unwrap_or_else(PoisonError::into_inner);
             match opening.as_mut().poll(cx) {
-                Poll::Ready(stream) => *this = stream,
-                Poll::Pending if Pin::new(&mut this.cancelled).poll(cx).is_ready() => {
-                    this.opening = None;
+                Poll::Ready(stream) => self.replace(stream),
+                Poll::Pending if Pin::new(&mut self.cancelled).poll(cx).is_ready() => {
+                    self.opening = None;
                 }
                 Poll::Pending => return Poll::Pending,
             }
         }
-        let State::Streaming(builder) = &mut this.state else { return Poll::Ready(None) };
+        let State::Streaming(builder) = &mut self.state else { return Poll::Ready(None) };
         loop {
-            if this.cancel.is_cancelled() && !builder.is_finished() {
+            if self.cancel.is_cancelled() && !builder.is_finished() {
                 // Consumers of events learn that no open block will continue.
                 builder.end_all();
                 builder.fail(StopReason::Aborted, ABORTED);
             }
             if builder.is_finished() {
-                take(&this.source);
+                take(&self.source);
             }
             if let Some(event) = builder.pop_event() {
                 if event.is_terminal() {
                     let builder = std::mem::replace(builder, Box::new(MessageBuilder::empty()));
-                    let message = finish(builder.into_message(), this.started);
-                    this.state = State::Finished(Arc::new(message));
+                    let message = finish(builder.into_message(), self.started);
+                    self.state = State::Finished(Arc::new(message));
                 }
                 return Poll::Ready(Some(event));
             }
-            if Pin::new(&mut this.cancelled).poll(cx).is_ready() {
+            if Pin::new(&mut self.cancelled).poll(cx).is_ready() {
                 continue;
             }
-            let polled = match lock(&this.source).as_mut() {
+            let polled = match lock(&self.source).as_mut() {
                 Some(source) => source.poll(cx, builder),
                 None => Poll::Ready(()),
             };
             match polled {
-                Poll::Pending if this.cancel.is_cancelled() => {}
+                Poll::Pending if self.cancel.is_cancelled() => {}
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(()) if builder.is_finished() || builder.has_events() => {}
-                Poll::Ready(()) if this.cancel.is_cancelled() => {}
+                Poll::Ready(()) if self.cancel.is_cancelled() => {}
                 Poll::Ready(()) => builder.fail(
                     StopReason::Error,
                     "The provider's stream ended without a terminal event",
                 ),
             }
         }
+    }
+
+    /// Continues as the stream that was opened. Its own observers come first.
+    fn replace(&mut self, stream: Self) {
+        let outer = std::mem::replace(self, stream);
+        let outer = outer.observers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.observers.get_mut().unwrap_or_else(PoisonError::into_inner).extend(outer);
     }
 }
 

@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_agent::{FnTool, Invocation, ToolError, ToolOutput, Updates};
+use pi_agent::{Budget, FnTool, Invocation, ToolError, ToolOutput, Updates};
 use pi_protocol::{CancelToken, Effects};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -147,7 +147,7 @@ async fn execute(
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         cancel: &invocation.cancel,
-        progress: Progress::Updates(&invocation.updates),
+        progress: Progress::Updates(&invocation.updates, &invocation.budget),
     };
     let (end, mut notes) = run.until_end(process.exit, process.tree, started, limit).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
@@ -184,8 +184,8 @@ struct Run<'a> {
 
 /// Receivers of output while a command runs.
 enum Progress<'a> {
-    /// The agent loop: the current output, at intervals.
-    Updates(&'a Updates),
+    /// The agent loop: the current output, at intervals, and its size at once.
+    Updates(&'a Updates, &'a Budget),
     /// The user: all output, as text.
     Text(Box<UserOutput>),
 }
@@ -268,6 +268,7 @@ impl Run<'_> {
         let Progress::Text(user) = &mut self.progress else {
             self.output.push(&self.chunk);
             self.spill.push(&self.chunk, self.output.exceeds());
+            self.count();
             return true;
         };
         let text = user.text(&self.chunk);
@@ -282,10 +283,20 @@ impl Run<'_> {
         true
     }
 
+    /// Counts the chunk. Beyond the limit of the run, reports at once, so that the run cancels the
+    /// command.
+    fn count(&self) {
+        let Progress::Updates(_, budget) = self.progress else { return };
+        budget.add_output(self.chunk.len());
+        if budget.output_exceeded().is_some() && !self.cancel.is_cancelled() {
+            self.report_progress();
+        }
+    }
+
     /// Sends the result of an aborted command to a caller that does not wait until all processes
     /// are gone.
     fn report_abort(&self, started: Instant) {
-        let Progress::Updates(updates) = self.progress else { return };
+        let Progress::Updates(updates, _) = self.progress else { return };
         let spilled = Spilled { path: self.spill.path().map(Path::to_owned), incomplete: None };
         let elapsed = started.elapsed();
         let (end, notes) = (CommandEnd::Aborted, Vec::new());
@@ -296,7 +307,7 @@ impl Run<'_> {
     }
 
     fn report_progress(&self) {
-        let Progress::Updates(updates) = self.progress else { return };
+        let Progress::Updates(updates, _) = self.progress else { return };
         let cut = self.output.tail();
         let details = report::details(&cut, self.spill.path());
         updates.send(ToolOutput::text(cut.content).with_details(details));

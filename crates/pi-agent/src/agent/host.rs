@@ -12,6 +12,7 @@ use super::Agent;
 use crate::call::panic_text;
 use crate::error::RunError;
 use crate::event::AgentEvent;
+use crate::limits::Limit;
 use crate::listener::EventContext;
 use crate::outcome::Outcome;
 use crate::queue::{Incoming, QueueKind};
@@ -96,9 +97,10 @@ impl AgentHost {
         }
     }
 
-    /// Ends a run that broke: emits a message with the error and closes the turn and the run.
-    pub(super) async fn fail(&mut self, model: &Model, error: String) {
-        let aborted = self.cancel.is_cancelled();
+    /// Ends a run that broke: emits a message with the error and closes the turn and the run. A
+    /// limit that cancelled the run is its outcome.
+    pub(super) async fn fail(&mut self, model: &Model, error: String, limit: Option<Limit>) {
+        let aborted = self.cancel.is_cancelled() || limit.is_some();
         let message = Arc::new(AssistantMessage {
             content: vec![AssistantBlock::text("")],
             stop_reason: if aborted { StopReason::Aborted } else { StopReason::Error },
@@ -107,7 +109,11 @@ impl AgentHost {
             ..AssistantMessage::pending(model)
         });
         let as_message = AgentMessage::from(Message::Assistant(Arc::clone(&message)));
-        let outcome = if aborted { Outcome::Aborted } else { Outcome::Failed { error } };
+        let outcome = match limit {
+            Some(limit) => Outcome::Limit { limit },
+            None if aborted => Outcome::Aborted,
+            None => Outcome::Failed { error },
+        };
         for event in [
             AgentEvent::MessageStart { message: as_message.clone() },
             AgentEvent::MessageEnd { message: as_message.clone() },

@@ -52,6 +52,8 @@ async fn every_limit_ends_the_run_with_its_name() {
         (none().wall_time(second), "stuck", Limit::WallTime, 1),
         (none().idle_time(second / 2), "slow", Limit::IdleTime, 1),
         (none().idle_time(second / 2), "stuck", Limit::IdleTime, 1),
+        (none().output_bytes(100), "echo", Limit::OutputBytes, 6),
+        (none().calls_of("echo", 2).calls_of("news", 1), "echo", Limit::CallsPerTool, 3),
     ];
     for (limits, tool, limit, requests) in cases {
         let (agent, faux) = endless(tool, limits);

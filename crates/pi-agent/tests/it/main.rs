@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod arguments;
+mod budget;
 mod env;
 mod examples;
 mod grammar;

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput, Updates};
+use pi_agent::{
+    AgentTool, BoxFuture, Budget, ExecutionMode, Invocation, ToolError, ToolOutput, Updates,
+};
 use pi_guard::Decision;
 use pi_guard::confine::{Denial, DenialTarget, explain_denial};
 use pi_guard::policy::{Part, PathAccess, Scope};
@@ -52,7 +54,7 @@ impl Guarded {
     }
 
     async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
-        let Invocation { id, arguments, cancel, updates, .. } = invocation;
+        let Invocation { id, arguments, cancel, updates, budget, .. } = invocation;
         let mut arguments = self.guard.restore(&self.inner.effects(&arguments), arguments)?;
         // Declared again: a path may have contained a placeholder.
         let effects = self.inner.effects(&arguments);
@@ -70,8 +72,13 @@ impl Guarded {
         self.guard.checkpoint(&effects).await.map_err(refuse)?;
         let tool = self.tool_for(&judgment, &effects, &mut arguments)?;
         self.guard.announce(&id, self.name())?;
-        let attempt =
-            Attempt { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
+        let attempt = Attempt {
+            id: &id,
+            arguments: &arguments,
+            cancel: &cancel,
+            updates: &updates,
+            budget: &budget,
+        };
         let mut output = attempt.execute(&*tool).await;
         let refused = self.guard.take_refused_programs();
         if let Some(refused) = watch::note(&refused) {
@@ -320,17 +327,14 @@ struct Attempt<'a> {
     arguments: &'a Map<String, Value>,
     cancel: &'a CancelToken,
     updates: &'a Updates,
+    budget: &'a Budget,
 }
 
 impl Attempt<'_> {
     async fn execute(&self, tool: &dyn AgentTool) -> Result<ToolOutput, ToolError> {
-        tool.execute(Invocation::new(
-            self.id,
-            self.arguments.clone(),
-            self.cancel.clone(),
-            self.updates.clone(),
-        ))
-        .await
+        let (cancel, updates) = (self.cancel.clone(), self.updates.clone());
+        let invocation = Invocation::new(self.id, self.arguments.clone(), cancel, updates);
+        tool.execute(invocation.with_budget(self.budget.clone())).await
     }
 }
 

@@ -130,6 +130,8 @@ fn option_of(limit: Limit) -> &'static str {
         Limit::Tokens => "--max-tokens",
         Limit::Cost => "--max-cost",
         Limit::WallTime => "--timeout",
+        Limit::OutputBytes => "--max-output",
+        Limit::CallsPerTool => "--max-calls",
         _ => "--idle-timeout",
     }
 }
