@@ -394,7 +394,8 @@ async fn exchange(
             let text = failure_text(&call, format, &failure);
             return Err(Refused { text, status: None, diagnostics });
         };
-        match format.fallback(&call, status) {
+        let fallback = format.fallback(&call, status);
+        match fallback.or_else(|| wire::without_schema(&call, format, status)) {
             Some(fallback) => {
                 diagnostics.push(fallback.diagnostic);
                 call = fallback.call;

@@ -110,9 +110,10 @@ pub use wire::KeyScheme;
 #[doc(inline)]
 pub use pi_protocol::{
     Attribution, CacheRetention, CancelToken, ConstrainedSampling, Context, EnvOverrides,
-    GrammarVariants, HeaderChanges, HookFuture, HttpHeader, HttpResponseInfo, Identity, Provider,
-    RateLimit, RateLimits, Request, RequestHooks, RetryOptions, StreamOptions, StrictMode,
-    ThinkingBudgets, ThinkingLevel, Timeouts, Tool, ToolChoice, Transport, UsageWindow, complete,
+    GrammarVariants, HeaderChanges, HookFuture, HttpHeader, HttpResponseInfo, Identity,
+    OutputSchema, Provider, RateLimit, RateLimits, Request, RequestHooks, RetryOptions,
+    StreamOptions, StrictMode, ThinkingBudgets, ThinkingLevel, Timeouts, Tool, ToolChoice,
+    Transport, UsageWindow, complete,
 };
 // Messages.
 #[doc(inline)]

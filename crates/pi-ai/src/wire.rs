@@ -21,6 +21,7 @@ pub mod google;
 pub(crate) mod identity;
 mod ids;
 pub mod mistral;
+mod output;
 pub mod pi_messages;
 pub mod responses;
 mod sampling;
@@ -30,7 +31,7 @@ mod strict;
 mod text;
 mod transform;
 
-use pi_protocol::MessageBuilder;
+use pi_protocol::{MessageBuilder, Model};
 use serde_json::Value;
 
 use crate::aws::Signing;
@@ -40,6 +41,9 @@ pub use error_text::HttpFailure;
 pub(crate) use error_text::shorten;
 #[cfg(feature = "http")]
 pub(crate) use identity::default_user_agent;
+#[cfg(feature = "http")]
+pub(crate) use output::without_schema;
+pub use output::{OutputSupport, enforces_output};
 pub use sse_decoder::{EventDecoder, SseDecoder};
 pub use transform::transform_messages;
 
@@ -83,6 +87,11 @@ pub trait WireFormat: Sync {
     /// Returns data about a response that is not 2xx, for the message.
     fn diagnostic(&self, _failure: &HttpFailure) -> Option<pi_protocol::Diagnostic> {
         None
+    }
+
+    /// Returns the ability of a model to constrain its final answer to a JSON Schema.
+    fn output_support(&self, _model: &Model) -> OutputSupport {
+        OutputSupport::Unsupported
     }
 
     /// Returns a reduced request to send after this failure. For endpoints that reject an optional

@@ -29,6 +29,7 @@ mod message;
 mod model;
 pub mod number;
 mod options;
+mod output_schema;
 mod partial_json;
 mod provider;
 mod rate_limits;
@@ -68,6 +69,7 @@ pub use options::{
     Attribution, CacheRetention, EnvOverrides, Identity, RetryOptions, StreamOptions,
     ThinkingBudgets, Timeouts, ToolChoice, Transport,
 };
+pub use output_schema::OutputSchema;
 pub use partial_json::PartialJson;
 pub use provider::{Provider, Request, complete};
 pub use rate_limits::{RateLimit, RateLimits, UsageWindow};

@@ -1,13 +1,14 @@
 //! Options of a request: everything except the conversation itself.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{HeaderChanges, Model, RequestHooks, ThinkingLevel};
+use crate::{HeaderChanges, Model, OutputSchema, RequestHooks, ThinkingLevel};
 
 /// Environment variables of one request, which win over those of the process.
 pub type EnvOverrides = BTreeMap<String, String>;
@@ -46,6 +47,8 @@ pub struct StreamOptions {
     pub metadata: Map<String, Value>,
     /// Constraint on tool calls.
     pub tool_choice: Option<ToolChoice>,
+    /// Constrains the final answer to a JSON Schema, if the provider supports it.
+    pub output_schema: Option<Arc<OutputSchema>>,
     /// The thinking level. `None` and `Off` request no thinking.
     pub reasoning: Option<ThinkingLevel>,
     /// Thinking tokens per level, for models that accept a number.

@@ -13,10 +13,11 @@ mod messages;
 mod thinking;
 mod tools;
 
-use pi_protocol::{Diagnostic, DiagnosticError, Extra, now_ms};
+use pi_protocol::{Diagnostic, DiagnosticError, Extra, Model, now_ms};
 
 use crate::wire::{
-    Call, Decoder, EncodeError, Fallback, HttpFailure, HttpRequest, SseDecoder, WireFormat,
+    Call, Decoder, EncodeError, Fallback, HttpFailure, HttpRequest, OutputSupport, SseDecoder,
+    WireFormat,
 };
 
 /// The wire format `anthropic-messages`.
@@ -64,5 +65,9 @@ impl WireFormat for AnthropicMessages {
                 ..Diagnostic::default()
             },
         })
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        compat::Compat::of(model).output_support(model)
     }
 }

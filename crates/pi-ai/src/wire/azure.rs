@@ -4,8 +4,13 @@
 //! is, under which name a model was deployed, and how a key or an Entra ID token is sent. Models of
 //! Foundry that use `openai-completions` are found in the same way.
 
+use pi_protocol::Model;
+
 use super::responses;
-use super::{Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, KeyScheme, WireFormat};
+use super::{
+    Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, KeyScheme, OutputSupport,
+    WireFormat,
+};
 
 /// Domains of Azure resources, where the API has a fixed path.
 const DOMAINS: &[&str] = &[".openai.azure.com", ".cognitiveservices.azure.com", ".ai.azure.com"];
@@ -59,6 +64,10 @@ impl WireFormat for AzureOpenAiResponses {
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
         failure.openai_style(Some("Azure OpenAI API error"))
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        responses::openai_output_support(model)
     }
 }
 

@@ -16,9 +16,11 @@ mod frame;
 mod messages;
 mod thinking;
 
-use pi_protocol::{Diagnostic, now_ms};
+use pi_protocol::{Diagnostic, Model, now_ms};
 
-use crate::wire::{Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, WireFormat};
+use crate::wire::{
+    Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, OutputSupport, WireFormat,
+};
 
 use failure::ServiceError;
 
@@ -56,6 +58,10 @@ impl WireFormat for BedrockConverseStream {
 
     fn diagnostic(&self, failure: &HttpFailure) -> Option<Diagnostic> {
         Some(ServiceError::of_response(failure).diagnostic(now_ms()))
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        encode::output_support(model)
     }
 }
 

@@ -13,8 +13,13 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+use pi_protocol::Model;
+
+use super::responses;
 use super::socket::SocketRequest;
-use super::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
+use super::{
+    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
+};
 
 /// The wire format `openai-codex-responses`.
 #[derive(Debug)]
@@ -43,5 +48,9 @@ impl WireFormat for OpenAiCodexResponses {
 
     fn socket(&self, call: &Call, request: &HttpRequest) -> Option<SocketRequest> {
         Some(encode::socket(call, request))
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        responses::openai_output_support(model)
     }
 }

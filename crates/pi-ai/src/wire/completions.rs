@@ -27,7 +27,11 @@ pub(in crate::wire) use chunk::{CallDelta, non_empty, repaired};
 pub(in crate::wire) use decode::{error_text, identify};
 pub(in crate::wire) use usage::read as read_usage;
 
-use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
+use pi_protocol::Model;
+
+use crate::wire::{
+    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
+};
 
 /// The wire format `openai-completions`.
 #[derive(Debug)]
@@ -48,5 +52,9 @@ impl WireFormat for OpenAiCompletions {
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
         failure.openai_style(None)
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        compat::Compat::of(model).output
     }
 }

@@ -18,9 +18,12 @@ mod tools;
 mod usage;
 mod vertex;
 
+use pi_protocol::Model;
 use serde_json::Value;
 
-use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, WireFormat, error_text};
+use crate::wire::{
+    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, WireFormat, error_text,
+};
 
 /// The wire format `google-generative-ai`.
 #[derive(Debug)]
@@ -41,6 +44,10 @@ impl WireFormat for GoogleGenerativeAi {
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
         google_error(&failure.body).unwrap_or_else(|| failure.plain())
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        encode::output_support(model)
     }
 }
 
@@ -63,6 +70,10 @@ impl WireFormat for GoogleVertex {
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
         google_error(&failure.body).unwrap_or_else(|| failure.plain())
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        encode::output_support(model)
     }
 }
 

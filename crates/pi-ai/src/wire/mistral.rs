@@ -10,7 +10,11 @@ mod encode;
 mod ids;
 mod messages;
 
-use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
+use pi_protocol::Model;
+
+use crate::wire::{
+    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
+};
 
 /// The wire format `mistral-conversations`.
 #[derive(Debug)]
@@ -31,5 +35,9 @@ impl WireFormat for MistralConversations {
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
         failure.with_body("Mistral API error")
+    }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        encode::output_support(model)
     }
 }

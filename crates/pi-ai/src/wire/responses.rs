@@ -25,13 +25,17 @@ mod usage;
 mod tests;
 
 pub(super) use decode::complete_text;
-use serde_json::Value;
+use pi_protocol::Model;
+use serde_json::{Map, Value, json};
 
 pub(super) use decode::ResponsesDecoder;
 pub(super) use encode::tool_choice;
 
 use crate::wire::call::MAX_CACHE_KEY;
-use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
+use crate::wire::output::Bounds;
+use crate::wire::{
+    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
+};
 
 /// The wire format `openai-responses`.
 #[derive(Debug)]
@@ -57,6 +61,36 @@ impl WireFormat for OpenAiResponses {
     fn error_text(&self, call: &Call, failure: &HttpFailure) -> String {
         error::text(call, failure)
     }
+
+    fn output_support(&self, model: &Model) -> OutputSupport {
+        output_support(model)
+    }
+}
+
+/// Returns the support of an endpoint for schemas. Endpoints with strict tools have both.
+fn output_support(model: &Model) -> OutputSupport {
+    let strict = model.compat.get("supportsStrictMode") == Some(&Value::Bool(true));
+    OutputSupport::of(model, OutputSupport::if_true(strict))
+}
+
+/// Returns the support of Azure and of ChatGPT's backend, which serve models of OpenAI only.
+pub(super) fn openai_output_support(model: &Model) -> OutputSupport {
+    let loose = model.compat.get("supportsStrictMode") == Some(&Value::Bool(false));
+    OutputSupport::of(model, OutputSupport::if_true(!loose))
+}
+
+/// Adds the schema of the final answer to a body, beside the other options of its text.
+pub(super) fn add_output_schema(
+    call: &Call,
+    support: OutputSupport,
+    body: &mut Map<String, Value>,
+) {
+    let Some((name, schema)) = call.output_schema(support, Bounds::Enforced) else { return };
+    let format = json!({"type": "json_schema", "name": name, "schema": schema, "strict": true});
+    let text = body.entry("text").or_insert_with(|| json!({}));
+    if let Value::Object(text) = text {
+        text.insert("format".to_owned(), format);
+    }
 }
 
 /// Creates a decoder for the stream of this API, which other formats share.
@@ -67,6 +101,7 @@ pub(super) fn decoder(call: &Call) -> Box<dyn Decoder> {
 /// Encodes the body of a request to Azure, for the model that is deployed as `deployment`.
 pub(super) fn azure_body(call: &Call, deployment: &str) -> Result<Value, EncodeError> {
     let mut body = encode::body(call, &compat::Compat::of_azure(call), deployment)?;
+    add_output_schema(call, openai_output_support(&call.model), &mut body);
     // The key only routes requests to the same machine: it is sent even if caching is off, as by the
     // TypeScript pi.
     if let Some(session) = &call.options.session_id {

@@ -77,7 +77,8 @@ pub(crate) fn only_string_argument(schema: &Value) -> Option<&str> {
     (is_required && property.get("type")? == "string").then_some(name)
 }
 
-fn convert_root(schema: &Value) -> Result<Value, String> {
+/// Converts a schema whose root is an object to its strict form, or says why there is none.
+pub(crate) fn convert_root(schema: &Value) -> Result<Value, String> {
     match schema {
         Value::Object(object) if object.get("type").is_some_and(|kind| kind == "object") => {
             convert(object, "the root schema")

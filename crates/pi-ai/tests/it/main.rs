@@ -21,6 +21,7 @@ mod hooks;
 mod hostile;
 #[cfg(feature = "http")]
 mod oauth;
+mod output_schema;
 #[cfg(feature = "http")]
 mod prefix;
 #[cfg(feature = "http")]

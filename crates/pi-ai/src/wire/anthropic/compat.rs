@@ -4,6 +4,8 @@ use pi_protocol::{Model, ModelCost};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::wire::OutputSupport;
+
 /// The keys of `model.compat` that this format reads. The default of a key is Anthropic's behavior.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -63,6 +65,11 @@ impl Compat {
     /// file, and a wrong flag must not make the model unusable.
     pub(super) fn of(model: &Model) -> Self {
         serde_json::from_value(Value::Object(model.compat.clone())).unwrap_or_default()
+    }
+
+    /// Returns the support for schemas of the final answer. It came with strict tools.
+    pub(super) fn output_support(&self, model: &Model) -> OutputSupport {
+        OutputSupport::of(model, OutputSupport::if_true(self.supports_strict_tools))
     }
 
     /// Returns the name of the header that carries the session id.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::compat::Compat;
 use super::{messages, thinking, tools};
+use crate::wire::output::Bounds;
 use crate::wire::{
     Call, EncodeError, Headers, HttpRequest, KeyScheme, copilot, ids, transform_messages,
 };
@@ -54,6 +55,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
         body.insert("tools".into(), tools::encode(&tools, call, &compat, on_tools, inline_tools)?);
     }
     thinking::apply(call, &compat, &mut body);
+    add_output_schema(call, &compat, &mut body);
     if let Some(Value::String(user)) = call.options.metadata.get("user_id") {
         body.insert("metadata".into(), json!({"user_id": user}));
     }
@@ -71,6 +73,16 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     }
     let betas = betas(call, &compat, !tools.is_empty(), inline_tools);
     Ok(HttpRequest::new(url(call), headers(call, &compat, &betas)?, body))
+}
+
+/// Adds the schema of the final answer beside the effort.
+fn add_output_schema(call: &Call, compat: &Compat, body: &mut Map<String, Value>) {
+    let support = compat.output_support(&call.model);
+    let Some((_, schema)) = call.output_schema(support, Bounds::Described) else { return };
+    let config = body.entry("output_config").or_insert_with(|| json!({}));
+    if let Value::Object(config) = config {
+        config.insert("format".to_owned(), json!({"type": "json_schema", "schema": schema}));
+    }
 }
 
 fn url(call: &Call) -> String {

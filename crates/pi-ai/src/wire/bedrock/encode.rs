@@ -1,12 +1,15 @@
 //! Encodes the request: URL, headers and body.
 
-use pi_protocol::{CacheRetention, Declarations, Tool, ToolChoice};
+use pi_protocol::{CacheRetention, Declarations, Model, Tool, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
 use super::family::Family;
 use super::{messages, thinking};
-use crate::wire::{Call, EncodeError, Headers, HttpRequest, ids, strict, transform_messages};
+use crate::wire::output::Bounds;
+use crate::wire::{
+    Call, EncodeError, Headers, HttpRequest, OutputSupport, ids, strict, transform_messages,
+};
 
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     if call.model.id.is_empty() {
@@ -57,6 +60,13 @@ fn body(call: &Call, endpoint: &Endpoint) -> Result<Map<String, Value>, EncodeEr
     if let Some(tools) = tool_config(call, &declarations.tools)? {
         body.insert("toolConfig".into(), tools);
     }
+    if let Some((name, schema)) = call.output_schema(output_support(&call.model), Bounds::Described)
+    {
+        // The schema is JSON inside of a string.
+        let schema = json!({"name": name, "schema": schema.to_string()});
+        let format = json!({"type": "json_schema", "structure": {"jsonSchema": schema}});
+        body.insert("outputConfig".into(), json!({"textFormat": format}));
+    }
     if !requested.fields.is_empty() {
         body.insert("additionalModelRequestFields".into(), requested.fields.into());
     }
@@ -93,8 +103,7 @@ fn tool_config(call: &Call, tools: &[Tool]) -> Result<Option<Value>, EncodeError
 }
 
 fn declaration(tool: &Tool, call: &Call) -> Result<Value, EncodeError> {
-    let supports_strict = call.model.compat.get("supportsStrictMode") == Some(&Value::Bool(true));
-    let strict = strict::strict_parameters(tool, supports_strict)?;
+    let strict = strict::strict_parameters(tool, supports_strict(&call.model))?;
     let is_strict = strict.is_some();
     let schema = strict.unwrap_or_else(|| tool.parameters.clone());
     let mut spec = json!({
@@ -106,4 +115,13 @@ fn declaration(tool: &Tool, call: &Call) -> Result<Value, EncodeError> {
         spec["strict"] = true.into();
     }
     Ok(json!({"toolSpec": spec}))
+}
+
+fn supports_strict(model: &Model) -> bool {
+    model.compat.get("supportsStrictMode") == Some(&Value::Bool(true))
+}
+
+/// Returns the support for schemas of the final answer: the models with strict tools have it.
+pub(super) fn output_support(model: &Model) -> OutputSupport {
+    OutputSupport::of(model, OutputSupport::if_true(supports_strict(model)))
 }

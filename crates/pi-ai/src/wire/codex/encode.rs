@@ -91,6 +91,7 @@ fn body(call: &Call) -> Result<Map<String, Value>, EncodeError> {
     if let Some(reasoning) = reasoning {
         set("reasoning", reasoning);
     }
+    responses::add_output_schema(call, responses::openai_output_support(&call.model), &mut body);
     Ok(body)
 }
 

@@ -7,6 +7,8 @@
 use pi_protocol::Model;
 use serde_json::{Map, Value};
 
+use crate::wire::OutputSupport;
+
 /// The dialect of an endpoint.
 #[derive(Debug)]
 pub(super) struct Compat {
@@ -62,6 +64,8 @@ pub(super) struct Compat {
     pub long_cache: bool,
     /// Usage reports of the endpoint contain the charge.
     pub bills: bool,
+    /// The ability to constrain the final answer to a JSON Schema.
+    pub output: OutputSupport,
 }
 
 /// The way in which thinking is requested.
@@ -152,6 +156,7 @@ impl Compat {
             }),
             long_cache: keys.flag("supportsLongCacheRetention", !is(NO_LONG_CACHE)),
             bills: open_router,
+            output: OutputSupport::of(model, default_output(model, vendor)),
         }
     }
 }
@@ -219,6 +224,18 @@ const NO_LONG_CACHE: &[Vendor] = &[
     Vendor::Nvidia,
     Vendor::AntLing,
 ];
+
+/// Returns the support for schemas that a vendor documents. Servers that compile a schema to a
+/// grammar cannot call tools at the same time; only OpenAI's own endpoints are known to.
+fn default_output(model: &Model, vendor: Option<Vendor>) -> OutputSupport {
+    match vendor {
+        Some(Vendor::Cerebras | Vendor::Grok | Vendor::Moonshot) => OutputSupport::WithoutTools,
+        Some(Vendor::OpenRouter) if model.id.starts_with("openai/") => OutputSupport::Supported,
+        None if matches!(model.provider.as_str(), "openai" | "azure") => OutputSupport::Supported,
+        None if model.provider == "fireworks" => OutputSupport::WithoutTools,
+        _ => OutputSupport::Unsupported,
+    }
+}
 
 impl Vendor {
     fn of(model: &Model) -> Option<Self> {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::compat::Compat;
 use super::tools::{self, GrammarTools};
 use super::{cache, messages, thinking};
+use crate::wire::output::Bounds;
 use crate::wire::{
     Call, EncodeError, Headers, HttpRequest, azure, copilot, ids, sampling, transform_messages,
 };
@@ -108,6 +109,10 @@ fn body(call: &Call, compat: &Compat, name: &str) -> Result<Value, EncodeError> 
     }
     if !compat.vercel_gateway_routing.is_empty() {
         set("providerOptions", json!({"gateway": compat.vercel_gateway_routing}));
+    }
+    if let Some((name, schema)) = call.output_schema(compat.output, Bounds::Enforced) {
+        let schema = json!({"name": name, "schema": schema, "strict": true});
+        set("response_format", json!({"type": "json_schema", "json_schema": schema}));
     }
     cache::add_key(call, compat, &mut body);
     thinking::add(call, compat, max_tokens, &mut body);

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::family::Family;
 use super::{contents, thinking, tools};
-use crate::wire::{Call, EncodeError, Headers, HttpRequest};
-use pi_protocol::Declarations;
+use crate::wire::output::Bounds;
+use crate::wire::{Call, EncodeError, Headers, HttpRequest, OutputSupport};
+use pi_protocol::{Declarations, Model};
 
 /// The base URL of records without one.
 const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
@@ -64,6 +66,17 @@ pub(super) fn body(call: &Call) -> Result<Value, EncodeError> {
     if let Some(thinking) = thinking::config(call)? {
         generation.insert("thinkingConfig".to_owned(), thinking);
     }
+    if let Some((_, mut schema)) = call.output_schema(output_support(&call.model), Bounds::Enforced)
+    {
+        tools::const_to_enum(&mut schema);
+        generation.insert("responseMimeType".to_owned(), json!("application/json"));
+        generation.insert("responseJsonSchema".to_owned(), schema);
+    }
     body.insert("generationConfig".to_owned(), Value::Object(generation));
     Ok(Value::Object(body))
+}
+
+/// Returns the support for schemas of the final answer.
+pub(super) fn output_support(model: &Model) -> OutputSupport {
+    OutputSupport::of(model, Family::of(&model.id).output_support())
 }

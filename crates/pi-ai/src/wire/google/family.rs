@@ -3,6 +3,8 @@
 //! Google publishes no capability flags, and its generations differ in what a request may contain,
 //! so only the id is available. This module must not use the model record.
 
+use crate::wire::OutputSupport;
+
 /// The family of a model id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Family<'a> {
@@ -60,6 +62,16 @@ impl<'a> Family<'a> {
     /// Returns true if the model supports strict tool schemas.
     pub(super) fn supports_strict_tools(&self) -> bool {
         self.is_gemini_3()
+    }
+
+    /// Returns the support for schemas of the final answer. Before Gemini 3, a request has either
+    /// tools or a schema.
+    pub(super) fn output_support(&self) -> OutputSupport {
+        match self.gemini() {
+            Some(major) if major >= 3 => OutputSupport::Supported,
+            Some(2) => OutputSupport::WithoutTools,
+            _ => OutputSupport::Unsupported,
+        }
     }
 
     fn is_gemini_3(&self) -> bool {

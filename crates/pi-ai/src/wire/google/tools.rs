@@ -42,7 +42,7 @@ pub(super) fn declare(
 
 /// Rewrites every `const` to an `enum` of one value, since Google's schemas do not support `const`.
 /// They do not support booleans and null in an `enum` either, so those stay.
-fn const_to_enum(schema: &mut Value) {
+pub(super) fn const_to_enum(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(const_to_enum),
         Value::Object(members) => {

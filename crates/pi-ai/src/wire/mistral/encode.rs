@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 
-use pi_protocol::{AssistantMessage, Declarations, ThinkingLevel, Tool};
+use pi_protocol::{AssistantMessage, Declarations, Model, ThinkingLevel, Tool};
 use serde_json::{Map, Value, json};
 
 use super::ids::CallIds;
 use super::messages;
-use crate::wire::{Call, EncodeError, Headers, HttpRequest, strict, transform_messages};
+use crate::wire::output::Bounds;
+use crate::wire::{
+    Call, EncodeError, Headers, HttpRequest, OutputSupport, strict, transform_messages,
+};
 
 /// Encodes the request of a call.
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
@@ -59,10 +62,21 @@ fn body(call: &Call) -> Result<Value, EncodeError> {
     if let Some((name, value)) = thinking(call) {
         set(name, value.into());
     }
+    if let Some((name, schema)) = call.output_schema(output_support(&call.model), Bounds::Described)
+    {
+        let schema = json!({"name": name, "schema": schema, "strict": true});
+        set("response_format", json!({"type": "json_schema", "json_schema": schema}));
+    }
     if let Some(session) = call.session_id() {
         set("prompt_cache_key", session.into());
     }
     Ok(body.into())
+}
+
+/// Returns the support for schemas of the final answer. A schema together with tools is not
+/// documented.
+pub(super) fn output_support(model: &Model) -> OutputSupport {
+    OutputSupport::of(model, OutputSupport::WithoutTools)
 }
 
 /// Returns the parameter that requests thinking. Models with named levels take one of them; older

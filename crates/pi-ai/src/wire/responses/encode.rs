@@ -19,7 +19,9 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let key = call.require_key(&["authorization", "cf-aig-authorization"])?;
     let compat = Compat::of(call);
     let url = format!("{}/responses", call.model.base_url.trim_end_matches('/'));
-    Ok(HttpRequest::new(url, headers(call, &compat, key), body(call, &compat, &call.model.id)?))
+    let mut body = body(call, &compat, &call.model.id)?;
+    super::add_output_schema(call, super::output_support(&call.model), &mut body);
+    Ok(HttpRequest::new(url, headers(call, &compat, key), body))
 }
 
 fn headers(call: &Call, compat: &Compat, key: Option<&str>) -> Headers {
