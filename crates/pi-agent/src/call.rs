@@ -199,7 +199,10 @@ async fn validated_arguments(
     let prepared = with_grace(preparing.catch_unwind(), cancel, HOOK_GRACE).await;
     let prepared = prepared.ok_or_else(|| ABORTED.to_owned())?;
     let prepared = prepared.map_err(|panic| panic_text(&*panic))?;
-    let schema = &tool.declaration().parameters;
+    let schema = match tool.validates_arguments() {
+        true => &Value::Null,
+        false => &tool.declaration().parameters,
+    };
     let validated = match prepared.map_err(|error| error.message().to_owned())? {
         None => arguments::check(call, schema),
         Some(arguments) => arguments::check(&ToolCall { arguments, ..call.clone() }, schema),

@@ -26,7 +26,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A tool that a model can call.
 ///
-/// Contract: `execute` receives arguments that match the declared schema. It should end soon after
+/// Contract: `execute` receives arguments that match the declared schema, unless the tool validates
+/// them itself. It should end soon after
 /// its token is cancelled; if it does not, its future is dropped. A panic becomes an error result.
 pub trait AgentTool: Send + Sync {
     /// Returns the declaration for the model: name, description, and the schema of the arguments.
@@ -59,6 +60,12 @@ pub trait AgentTool: Send + Sync {
         _raw: &'a Map<String, Value>,
     ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Returns true if the tool validates its arguments itself. The loop then passes them on as the
+    /// model wrote them, and the declared schema only informs the model.
+    fn validates_arguments(&self) -> bool {
+        false
     }
 
     /// Declares what a call with these arguments reads, writes, runs and connects to. The

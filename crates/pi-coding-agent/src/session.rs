@@ -19,6 +19,7 @@ mod event;
 mod extension_access;
 mod fallback;
 mod loop_events;
+mod output;
 mod parts;
 mod pending;
 mod phase;
@@ -43,7 +44,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pi_agent::{Agent, RunSettings};
-use pi_protocol::{Entry, Model, Provider};
+use pi_protocol::{Entry, Model, OutputSchema, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
 
@@ -132,6 +133,8 @@ struct Inner {
     /// Subscribers of the runtime, while this is its current session.
     runtime_subscribers: Mutex<Option<Subscribers>>,
     guard_announced: Mutex<bool>,
+    /// Constrains the answers of runs.
+    output_schema: Mutex<Option<Arc<OutputSchema>>>,
 }
 
 impl AgentSession {
@@ -221,6 +224,7 @@ impl AgentSession {
                 subscribers: Subscribers::default(),
                 runtime_subscribers: Mutex::default(),
                 guard_announced: Mutex::default(),
+                output_schema: Mutex::default(),
             }
         }));
         session.0.warmer.attach(session.downgrade());

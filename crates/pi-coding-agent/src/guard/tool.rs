@@ -368,6 +368,10 @@ impl AgentTool for Guarded {
         self.inner.prepare_arguments(raw)
     }
 
+    fn validates_arguments(&self) -> bool {
+        self.inner.validates_arguments()
+    }
+
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
         self.inner.effects(arguments)
     }

@@ -257,6 +257,7 @@ impl AgentSession {
         let mut options = self.resources().options.clone();
         options.session_id = Some(self.id());
         options.hooks = self.request_hooks(&model);
+        options.output_schema = self.output_schema();
         let transform_context = self.request_hook();
         self.0.agent.configure(|settings| {
             settings.hooks.transform_context = transform_context;

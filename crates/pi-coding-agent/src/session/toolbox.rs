@@ -77,7 +77,8 @@ impl Toolbox {
         let mut names = Vec::new();
         for registration in self.registry.tools() {
             let name = registration.tool.declaration().name.clone();
-            if registration.exposure == Exposure::Hidden || !self.filter.admits(&name) {
+            let is_admitted = registration.is_required || self.filter.admits(&name);
+            if registration.exposure == Exposure::Hidden || !is_admitted {
                 continue;
             }
             let is_active = registration.is_active_at_once();

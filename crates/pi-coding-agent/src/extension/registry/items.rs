@@ -26,6 +26,8 @@ pub struct ToolRegistration {
     pub default_active: bool,
     /// The tool is a part of the program: the guard relies on the effects that it declares.
     pub(crate) is_internal: bool,
+    /// The tool is there even if a selection of tools does not name it.
+    pub(crate) is_required: bool,
 }
 
 /// The callers that can reach a tool.
@@ -74,6 +76,7 @@ impl ToolRegistration {
             annotations: None,
             default_active: true,
             is_internal: false,
+            is_required: false,
         }
     }
 
@@ -88,6 +91,14 @@ impl ToolRegistration {
     pub fn internal(mut self) -> Self {
         self.is_internal = true;
         self
+    }
+
+    /// Marks an internal tool without which the session cannot do its task, such as the tool that
+    /// submits the result: no selection of tools leaves it out.
+    #[must_use]
+    pub fn required(mut self) -> Self {
+        self.is_required = true;
+        self.internal()
     }
 
     /// Sets the callers that can reach the tool.

@@ -307,6 +307,10 @@ impl AgentTool for Everything {
         Box::pin(std::future::ready(Ok(Some(prepared))))
     }
 
+    fn validates_arguments(&self) -> bool {
+        true
+    }
+
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
         Effects::none().summary(format!("{} arguments", arguments.len()), true)
     }
@@ -336,6 +340,7 @@ async fn every_method_of_a_tool_is_forwarded() {
     assert_eq!(tool.execution_mode(), ExecutionMode::Sequential);
     let prepared = tool.prepare_arguments(&arguments).await.unwrap().unwrap();
     assert_eq!(prepared["prepared"], true);
+    assert!(tool.validates_arguments());
     assert_eq!(tool.effects(&arguments).summary.unwrap().text, "1 arguments");
     let (cancel, updates) = (CancelToken::new(), Updates::new(|_| {}));
     let output = tool.execute(Invocation::new("an id", arguments, cancel, updates)).await;
