@@ -13,12 +13,14 @@
 
 mod contract;
 mod outcome;
+mod output;
 mod report;
 mod run;
 mod task;
 
 pub use contract::*;
 pub use outcome::Outcome;
+pub use output::*;
 pub use report::*;
 pub use run::{Ended, Interrupt, Progress, RunOptions, run};
 pub use task::{Document, Place, Problem};
