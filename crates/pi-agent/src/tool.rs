@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use pi_protocol::{CancelToken, ConstrainedSampling, Effects, Tool, Usage, UserBlock};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use schema::schema_of;
@@ -157,8 +157,8 @@ impl fmt::Debug for Updates {
 }
 
 /// The output of a tool call.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ToolOutput {
     /// The content for the model.

@@ -49,6 +49,7 @@ use crate::resources::{ResourceFlags, invalid_flags};
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
 use crate::session::{AgentSession, SessionEvent, StartReason};
 use crate::session_selector::{SelectSessionError, SessionSelector};
+use crate::tap::Tap;
 use crate::{Diagnostic, Environment};
 use services::Built;
 
@@ -115,6 +116,8 @@ pub struct AgentOptions {
     pub budget: Option<Budget>,
     /// The guard of the agent that this one works for, which takes the checkpoints of both.
     pub parent_guard: Option<Arc<Guard>>,
+    /// Sees requests and tool calls, or answers them in place of models and tools.
+    pub tap: Option<Arc<dyn Tap>>,
 }
 
 /// A model with the provider that answers for it.
@@ -166,6 +169,7 @@ impl AgentOptions {
             announce_calls: None,
             budget: None,
             parent_guard: None,
+            tap: None,
         }
     }
 }

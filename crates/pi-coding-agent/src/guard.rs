@@ -14,6 +14,7 @@ mod ask;
 mod change;
 mod checkpoint;
 mod conclude;
+mod decision;
 mod directory;
 mod extension_action;
 mod judge;
@@ -39,6 +40,7 @@ use pi_tools::{Host, Workspace};
 
 pub use announce::{AnnounceCall, StartedCall};
 pub use approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
+pub use decision::{CallDecision, ToolDecision};
 pub use extension_action::ExtensionAction;
 pub use judge::{Call, Judgment, Outcome, ToolOrigin};
 pub use plan::{GuardPlan, ReviewerPlan};
@@ -51,8 +53,10 @@ pub(crate) use tool::Guarded;
 pub(crate) use ui::{UiApprover, approve_with_dialogs};
 
 use crate::config::settings::Profile;
+use crate::tap::Tap;
 use crate::{Diagnostic, Environment, Omission};
 use checkpoint::TakeCheckpoint;
+use decision::EmitDecision;
 use sandbox::{Escalation, Sandbox};
 pub(crate) use watch::describe as describe_refused;
 use watch::{Watcher, Watching};
@@ -93,6 +97,9 @@ pub struct Guard {
     checkpoints: OnceLock<TakeCheckpoint>,
     /// Records calls before they are executed.
     announce: OnceLock<AnnounceCall>,
+    /// Emits decisions, if the guard belongs to a session.
+    emit_decision: OnceLock<EmitDecision>,
+    tap: OnceLock<Arc<dyn Tap>>,
     /// Held while an approval is pending, so that only one is pending at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
@@ -142,6 +149,8 @@ impl Guard {
             remote: OnceLock::new(),
             checkpoints: OnceLock::new(),
             announce: OnceLock::new(),
+            emit_decision: OnceLock::new(),
+            tap: OnceLock::new(),
             approvals,
             approver,
             asking: tokio::sync::Mutex::default(),

@@ -65,6 +65,7 @@ mod secrets;
 pub mod session;
 mod session_selector;
 pub mod suggest;
+mod tap;
 
 pub use create::{
     AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, OpenExtension,
@@ -79,6 +80,7 @@ pub use resources::{ContextFile, ResourceFlags, Section, Skill, SystemPromptOpti
 pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector, by_name, session_index};
+pub use tap::{Tap, TappedCall};
 
 #[doc(hidden)]
 pub use checkpoints::{

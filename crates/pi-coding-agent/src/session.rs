@@ -158,12 +158,16 @@ impl AgentSession {
         let routed = |provider: Arc<dyn Provider>, is_loop: bool| -> Arc<dyn Provider> {
             Arc::new(VirtualProvider { provider, session: Arc::clone(&this), is_loop })
         };
-        let provider = Arc::new(RoutingProvider {
+        let provider: Arc<dyn Provider> = Arc::new(RoutingProvider {
             client: parts.provider,
             registry: registry.clone(),
             models: parts.models.clone(),
             limits: limits.clone(),
         });
+        let provider = match &parts.tap {
+            Some(tap) => tap.provider(provider),
+            None => provider,
+        };
         let provider = routed(provider, false);
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
         let mut settings = RunSettings::new(model);
@@ -231,6 +235,7 @@ impl AgentSession {
         // A second call would name the same session.
         let _ = this.set(session.downgrade());
         session.attach_to_loop();
+        session.emit_decisions();
         session.read_registry();
         if parts.restore_tools {
             session.restore_tools(&parts.tool_changes);
@@ -239,6 +244,20 @@ impl AgentSession {
         session.configure_workspace();
         session.bind_extensions();
         Ok(session)
+    }
+
+    /// Emits the decisions of the guard.
+    fn emit_decisions(&self) {
+        let Some(guard) = &self.0.guard else { return };
+        let this = self.downgrade();
+        guard.set_emit_decision(Box::new(move |decision| {
+            let this = this.clone();
+            Box::pin(async move {
+                if let Some(session) = this.upgrade() {
+                    session.emit(SessionEvent::ToolDecision { decision }).await;
+                }
+            })
+        }));
     }
 
     /// Returns a handle that does not keep the session alive.

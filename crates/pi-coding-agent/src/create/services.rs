@@ -219,7 +219,14 @@ impl Services {
             Some(custom) => Arc::clone(&custom.provider),
             None => Arc::new(self.registry.client().clone()),
         };
-        let guard = self.guard(&settings, &provider, chosen.model.as_ref(), occasion).await?;
+        let tapped = match &options.tap {
+            Some(tap) => tap.provider(Arc::clone(&provider)),
+            None => Arc::clone(&provider),
+        };
+        let guard = self.guard(&settings, &tapped, chosen.model.as_ref(), occasion).await?;
+        if let Some(tap) = &options.tap {
+            guard.set_tap(Arc::clone(tap));
+        }
         let declared = outline.as_ref().map_or(&[][..], |outline| &outline.declared.tools);
         let workspace = Arc::new(self.workspace(&settings, &log, declared, &guard).await?);
         let guarded = |tools: Vec<Arc<dyn AgentTool>>, origin| {
@@ -267,6 +274,7 @@ impl Services {
         parts.runtime = runtime.clone();
         parts.guard = Some(guard);
         parts.budget = options.budget.clone();
+        parts.tap = options.tap.clone();
         let session = AgentSession::new(parts).map_err(SelectSessionError::from)?;
         let omissions = self.omissions.iter().cloned().chain(unknown).collect();
         Ok(Built { session, diagnostics, omissions, failures })

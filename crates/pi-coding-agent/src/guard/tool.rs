@@ -19,8 +19,9 @@ use super::change;
 use super::judge::OutsideFile;
 use super::sandbox::Escalation;
 use super::watch::{self, Watching};
-use super::{ApprovalRequest, Call, Guard, Judgment, Outcome, ToolOrigin};
+use super::{ApprovalRequest, Call, CallDecision, Guard, Judgment, Outcome, ToolOrigin};
 use crate::config::settings::ApprovalPolicy;
+use crate::tap::TappedCall;
 
 /// Advice to the model after a denial of the sandbox.
 const ADVICE: &str = "Continue without it, or tell the user what is needed.";
@@ -54,8 +55,8 @@ impl Guarded {
     }
 
     async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
-        let Invocation { id, arguments, cancel, updates, budget, .. } = invocation;
-        let mut arguments = self.guard.restore(&self.inner.effects(&arguments), arguments)?;
+        let Invocation { id, arguments: given, cancel, updates, budget, .. } = invocation;
+        let arguments = self.guard.restore(&self.inner.effects(&given), given.clone())?;
         // Declared again: a path may have contained a placeholder.
         let effects = self.inner.effects(&arguments);
         let updates = self.guard.redact_updates(updates);
@@ -65,20 +66,44 @@ impl Guarded {
             effects: &effects,
             origin: self.origin,
         };
-        let Admission::Granted(judgment, note) = self.admit(call, &id, &cancel).await? else {
+        let is_internal = self.origin == ToolOrigin::Builtin
+            && toolset::find_builtin(self.name()).is_none()
+            && effects.is_read_only()
+            && effects.reads.is_empty();
+        let tapped = TappedCall { id: &id, tool: self.name(), arguments: &given, is_internal };
+        let Admission::Granted(judgment, note) = self.admit(call, tapped, &cancel).await? else {
             return Ok(ToolOutput::suspended("Waits for approval."));
         };
-        let refuse = |judgment: Judgment| ToolError::new(judgment.refusal());
-        self.guard.checkpoint(&effects).await.map_err(refuse)?;
-        let tool = self.tool_for(&judgment, &effects, &mut arguments)?;
-        self.guard.announce(&id, self.name())?;
-        let attempt = Attempt {
-            id: &id,
-            arguments: &arguments,
-            cancel: &cancel,
-            updates: &updates,
-            budget: &budget,
+        let run = async {
+            let (cancel, updates) = (&cancel, &updates);
+            let attempt =
+                Attempt { id: &id, arguments: arguments.clone(), cancel, updates, budget: &budget };
+            let output = self.run(&judgment, &effects, attempt).await;
+            match note {
+                Some(note) => noted(output, &note),
+                None => output,
+            }
         };
+        match self.guard.tap() {
+            Some(tap) => {
+                let run = async { self.redacted(run.await) };
+                tap.execute(tapped, Box::pin(run)).await
+            }
+            None => run.await,
+        }
+    }
+
+    /// Runs a call that was admitted.
+    async fn run(
+        &self,
+        judgment: &Judgment,
+        effects: &Effects,
+        mut attempt: Attempt<'_>,
+    ) -> Result<ToolOutput, ToolError> {
+        let refuse = |judgment: Judgment| ToolError::new(judgment.refusal());
+        self.guard.checkpoint(effects).await.map_err(refuse)?;
+        let tool = self.tool_for(judgment, effects, &mut attempt.arguments)?;
+        self.guard.announce(attempt.id, self.name())?;
         let mut output = attempt.execute(&*tool).await;
         let refused = self.guard.take_refused_programs();
         if let Some(refused) = watch::note(&refused) {
@@ -90,9 +115,13 @@ impl Guarded {
             let script = effects.runs.join("\n");
             output = self.after_denial(&attempt, &script, denial, output).await;
         }
-        match note {
-            Some(note) => noted(output, &note),
-            None => output,
+        output
+    }
+
+    fn redacted(&self, output: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
+        match output {
+            Ok(output) => Ok(self.guard.redact_output(output)),
+            Err(error) => Err(ToolError::new(self.guard.redact(error.message()))),
         }
     }
 
@@ -101,18 +130,27 @@ impl Guarded {
     async fn admit(
         &self,
         call: Call<'_>,
-        id: &str,
+        tapped: TappedCall<'_>,
         cancel: &CancelToken,
     ) -> Result<Admission, ToolError> {
         let what = call.describe();
+        let decided = |decision, reasons| self.guard.decided(tapped, &what, decision, reasons);
         let cwd = self.workspace.cwd().to_string_lossy();
         loop {
             let judgment = self.guard.judge(call, &self.workspace);
             match judgment.outcome {
-                Outcome::Run | Outcome::RunConfined => {
+                Outcome::Run => {
+                    decided(CallDecision::Run, Vec::new()).await;
                     return Ok(Admission::Granted(judgment, None));
                 }
-                Outcome::Refuse => return Err(ToolError::new(judgment.refusal())),
+                Outcome::RunConfined => {
+                    decided(CallDecision::RunConfined, judgment.reasons()).await;
+                    return Ok(Admission::Granted(judgment, None));
+                }
+                Outcome::Refuse => {
+                    decided(CallDecision::Refused, judgment.reasons()).await;
+                    return Err(ToolError::new(judgment.refusal()));
+                }
                 Outcome::Ask => {}
             }
             let change = match call.origin {
@@ -121,14 +159,25 @@ impl Guarded {
             };
             let request = |parts| ApprovalRequest {
                 change,
-                ..ApprovalRequest::new(self.name(), id, &what, &cwd, parts)
+                ..ApprovalRequest::new(self.name(), tapped.id, &what, &cwd, parts)
             };
             match self.guard.approval(&judgment, request, cancel).await {
-                Approval::Granted(note) => return Ok(Admission::Granted(judgment, note)),
+                Approval::Granted(note) => {
+                    decided(CallDecision::Approved, judgment.reasons()).await;
+                    return Ok(Admission::Granted(judgment, note));
+                }
                 // With the approvals of another call, the outcome is another one.
                 Approval::Covered => {}
-                Approval::Denied(text) => return Err(ToolError::new(text)),
-                Approval::Deferred => return Ok(Admission::Suspended),
+                Approval::Denied(text) => {
+                    let mut reasons = judgment.reasons();
+                    reasons.push(text.clone());
+                    decided(CallDecision::Refused, reasons).await;
+                    return Err(ToolError::new(text));
+                }
+                Approval::Deferred => {
+                    decided(CallDecision::Deferred, judgment.reasons()).await;
+                    return Ok(Admission::Suspended);
+                }
             }
         }
     }
@@ -324,7 +373,7 @@ enum Admission {
 /// A call that may be executed more than once.
 struct Attempt<'a> {
     id: &'a str,
-    arguments: &'a Map<String, Value>,
+    arguments: Map<String, Value>,
     cancel: &'a CancelToken,
     updates: &'a Updates,
     budget: &'a Budget,
@@ -383,10 +432,8 @@ impl AgentTool for Guarded {
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            match self.call(invocation).await {
-                Ok(output) => Ok(self.guard.redact_output(output)),
-                Err(error) => Err(ToolError::new(self.guard.redact(error.message()))),
-            }
+            let output = self.call(invocation).await;
+            self.redacted(output)
         })
     }
 }

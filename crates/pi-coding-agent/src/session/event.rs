@@ -26,7 +26,7 @@ pub use reasons::{
 };
 
 use super::{CompactionReason, CompactionResult};
-use crate::guard::GuardStatus;
+use crate::guard::{GuardStatus, ToolDecision};
 use crate::{Diagnostic, Severity};
 
 /// A fact about a session, for every subscriber.
@@ -134,6 +134,11 @@ pub enum SessionEvent {
         duration_ms: Option<u64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         parent_tool_call_id: Option<String>,
+    },
+    /// The guard decided about a tool call. Not sent for calls that run without restrictions.
+    ToolDecision {
+        #[serde(flatten)]
+        decision: Arc<ToolDecision>,
     },
     /// The restrictions of this session, before its first run. Not sent if there are none.
     Guard {
@@ -381,6 +386,7 @@ impl SessionEvent {
             Self::CompactionEnd { result: None, .. } => "session_compact_failed",
             Self::TurnEnd { .. }
             | Self::MessageEnd { .. }
+            | Self::ToolDecision { .. }
             | Self::Guard { .. }
             | Self::Diagnostic { .. }
             | Self::QueueUpdate { .. }

@@ -16,6 +16,7 @@ use crate::guard::Guard;
 use crate::models::ModelRegistry;
 use crate::resources::SystemPromptOptions;
 use crate::runtime::WeakAgentRuntime;
+use crate::tap::Tap;
 
 /// Returns the parts of the system prompt for these active tools.
 pub type PromptFn = Arc<dyn Fn(&[Arc<dyn AgentTool>]) -> SystemPromptOptions + Send + Sync>;
@@ -130,6 +131,8 @@ pub struct SessionParts {
     pub guard: Option<Arc<Guard>>,
     /// A budget that the session shares with others.
     pub budget: Option<Budget>,
+    /// Sees the requests, or answers them. The guard has its own reference.
+    pub tap: Option<Arc<dyn Tap>>,
 }
 
 impl SessionParts {
@@ -162,6 +165,7 @@ impl SessionParts {
             runtime: WeakAgentRuntime::default(),
             guard: None,
             budget: None,
+            tap: None,
         }
     }
 }

@@ -1,0 +1,47 @@
+//! A tap on a session: sees what the agent exchanges with models and tools, and may answer in their
+//! place.
+//!
+//! Recordings and replays are taps. A session knows nothing about either.
+
+use std::sync::Arc;
+
+use pi_agent::{BoxFuture, ToolError, ToolOutput};
+use pi_protocol::Provider;
+use serde_json::{Map, Value};
+
+use crate::guard::ToolDecision;
+
+/// Sees the requests and tool calls of a session and of everything that works for it.
+///
+/// Contract: a tap that changes nothing returns the provider or awaits the execution as it is. No
+/// secret reaches a tap: arguments, decisions and results are redacted.
+pub trait Tap: Send + Sync {
+    /// Returns the provider that takes the place of `provider`.
+    fn provider(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider>;
+
+    /// Receives the decision about a call before the call runs or is refused.
+    fn decided(&self, call: &TappedCall<'_>, decision: &ToolDecision);
+
+    /// Returns the result of a call that was admitted: that of `execute`, or another one in its
+    /// place. Nothing happens if `execute` is dropped.
+    fn execute<'a>(
+        &'a self,
+        call: TappedCall<'a>,
+        execute: BoxFuture<'a, Result<ToolOutput, ToolError>>,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+}
+
+/// A tool call, as a tap sees it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct TappedCall<'a> {
+    /// Id of the call.
+    pub id: &'a str,
+    /// Name of the tool.
+    pub tool: &'a str,
+    /// Arguments as the model gave them.
+    pub arguments: &'a Map<String, Value>,
+    /// True if the tool is a part of the program and declares no effect outside of it, such as
+    /// the tool that submits a result.
+    pub is_internal: bool,
+}
