@@ -167,9 +167,6 @@ pub(crate) async fn prepare(
         let permission = call_contained(before, argument, &context.context.cancel)
             .await
             .map_err(|error| FinishedCall::refused(error.message()))?;
-        if context.context.cancel.is_cancelled() {
-            return Err(FinishedCall::refused(ABORTED));
-        }
         match permission {
             Permission::Allow { arguments: Some(replaced) } => args = replaced,
             Permission::Allow { arguments: None } => {}

@@ -27,6 +27,13 @@ pub enum Outcome {
     /// A tool call waits for a decision. [`Agent::resume_run`](crate::Agent::resume_run)
     /// continues with the calls that have no result.
     Suspended,
+    /// The application stopped the run, for example because of a guardrail.
+    Stopped {
+        /// The part of the application that stopped the run.
+        by: String,
+        /// The reason.
+        reason: String,
+    },
     /// The run repeated itself.
     Repetition {
         /// The kind of repetition.

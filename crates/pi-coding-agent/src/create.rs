@@ -118,6 +118,8 @@ pub struct AgentOptions {
     pub parent_guard: Option<Arc<Guard>>,
     /// Sees requests and tool calls, or answers them in place of models and tools.
     pub tap: Option<Arc<dyn Tap>>,
+    /// Name of the agent, if the session is that of a sub-agent. Hooks learn it.
+    pub subagent: Option<String>,
 }
 
 /// A model with the provider that answers for it.
@@ -170,6 +172,7 @@ impl AgentOptions {
             budget: None,
             parent_guard: None,
             tap: None,
+            subagent: None,
         }
     }
 }

@@ -32,14 +32,14 @@ pub use question::{
 };
 pub(crate) use questions::with_system;
 pub use questions::{
-    BashOperations, BeforeAgentStart, BeforeCompact, BeforeFork, BeforeProviderHeaders,
-    BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeTree, Boundary, BoundaryState,
-    BranchSummaryText, CacheWarming, CacheWarmingAction, Compaction, CompactionText, Context,
-    ContextMessages, ContextWithSystem, DiscoverReason, DiscoveredResources, FirstMessage,
+    BashOperations, BeforeAgentStart, BeforeCompact, BeforeFork, BeforePrompt,
+    BeforeProviderHeaders, BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeTree, Boundary,
+    BoundaryState, BranchSummaryText, CacheWarming, CacheWarmingAction, Compaction, CompactionText,
+    Context, ContextMessages, ContextWithSystem, DiscoverReason, DiscoveredResources, FirstMessage,
     HeaderMap, Headers, Input, InputAction, InputSource, MessageEnd, Payload, ProjectTrust,
-    ReplacedMessage, ResourcesDiscover, RunOutcome, RunStart, SwitchDecision, SwitchReason,
-    ToolCall, ToolDecision, ToolResult, TreeDecision, TrustDecision, TurnEnd, UserBash,
-    UserBashHandling, Warming,
+    PromptBlock, PromptDecision, ReplacedMessage, ResourcesDiscover, RunOutcome, RunStart,
+    SwitchDecision, SwitchReason, ToolCall, ToolDecision, ToolResult, TreeDecision, TrustDecision,
+    TurnEnd, UserBash, UserBashHandling, Warming,
 };
 pub use registry::{
     ArgumentCompleter, Command, CommandHandler, Completion, CompletionProvider, CompletionRequest,

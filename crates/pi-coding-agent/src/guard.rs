@@ -20,6 +20,7 @@ mod extension_action;
 mod judge;
 mod plan;
 mod redaction;
+mod required;
 mod reviewer;
 pub mod rules;
 mod sandbox;
@@ -57,6 +58,7 @@ use crate::tap::Tap;
 use crate::{Diagnostic, Environment, Omission};
 use checkpoint::TakeCheckpoint;
 use decision::EmitDecision;
+use required::RequiredApprovals;
 use sandbox::{Escalation, Sandbox};
 pub(crate) use watch::describe as describe_refused;
 use watch::{Watcher, Watching};
@@ -104,7 +106,12 @@ pub struct Guard {
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
     secrets: Secrets,
+    required: RequiredApprovals,
+    on_request: OnceLock<ObserveRequest>,
 }
+
+/// Observes requests for approval, before they are decided.
+pub(crate) type ObserveRequest = Box<dyn Fn(&ApprovalRequest) + Send + Sync>;
 
 /// The directories of tools on another machine, to which rules refer there.
 struct RemoteDirectories {
@@ -156,6 +163,8 @@ impl Guard {
             asking: tokio::sync::Mutex::default(),
             sandbox,
             secrets,
+            required: RequiredApprovals::default(),
+            on_request: OnceLock::new(),
         })
     }
 
@@ -167,6 +176,11 @@ impl Guard {
     /// Returns the approvals of this session. Sub-agents share them.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Observes requests for approval. Only the first observer counts.
+    pub(crate) fn on_request(&self, observe: ObserveRequest) {
+        let _ = self.on_request.set(observe);
     }
 
     /// Returns the confinement of commands if the sandbox is on.

@@ -18,6 +18,7 @@ mod context;
 mod event;
 mod extension_access;
 mod fallback;
+mod intervention;
 mod loop_events;
 mod output;
 mod parts;
@@ -54,6 +55,7 @@ pub use event::{
     SummarySource,
 };
 pub use extension_access::NestedCall;
+pub use intervention::{Intervention, InterventionAction, InterventionSource};
 pub use parts::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptChange, PromptFn, SaveSettingFn,
     SessionParts,

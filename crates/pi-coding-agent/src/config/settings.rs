@@ -26,6 +26,7 @@ use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::hooks::HooksGroup;
 pub use catalog::{Setting, SettingsCatalog, check_setting};
 pub(crate) use choices::PackageSource;
 pub use choices::{CacheWarmingMode, ProjectTrustDefault};
@@ -114,6 +115,10 @@ pub struct Settings {
 
     /// Bounds at which a run ends. Only in the user's file.
     pub(crate) limits: Option<LimitsGroup>,
+
+    /// Commands that run at events of a session, by event. They read a JSON object on stdin and can
+    /// decide; see `pi help hooks`. Hooks of all files run.
+    pub(crate) hooks: Option<HooksGroup>,
 
     /// Checkpoints of the working directory, which `pi undo` restores. Only in the user's file.
     pub(crate) checkpoints: Option<CheckpointsGroup>,

@@ -19,6 +19,7 @@ use super::{AgentOptions, CreateError};
 use crate::config::{AuthStore, Settings, SettingsStore};
 use crate::extension::{DiscoveredResources, Extension, ExtensionFailure};
 use crate::guard::{Guarded, ToolOrigin};
+use crate::hooks::{self, Hooks};
 use crate::models::{ModelRegistry, ModelsFile};
 use crate::omissions::{self, Omission};
 use crate::resources::Resources;
@@ -103,7 +104,20 @@ impl Services {
 
     /// Opens all extensions anew, for a reload.
     pub(crate) fn open_extensions(&self) -> Vec<Arc<dyn Extension>> {
-        open_all(&self.options, &self.resources.extensions)
+        let mut all = open_all(&self.options, &self.resources.extensions);
+        all.extend(self.restrictions());
+        all
+    }
+
+    /// Returns the hooks of the settings as extensions. They are the last ones: no extension
+    /// changes what they have seen.
+    fn restrictions(&self) -> Vec<Arc<dyn Extension>> {
+        let options = &self.options;
+        let settings = self.settings().settings().clone();
+        let supervisor = options.supervisor.as_ref();
+        let hooks = Hooks::new(&settings, &options.environment, supervisor);
+        let hooks = hooks.map(|hooks| hooks::extension(hooks, options.subagent.clone()));
+        hooks.into_iter().map(|hooks| Arc::new(hooks) as Arc<dyn Extension>).collect()
     }
 
     /// Reads all files anew. Keys that were given on the command line stay.
@@ -234,6 +248,9 @@ impl Services {
             tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, origin)).collect::<Vec<_>>()
         };
         let has_extensions = extensions.registry().has_extensions();
+        for extension in self.restrictions() {
+            failures.extend(extensions.add(extension).await);
+        }
         let unknown = self.unknown_tools(&options, &settings, has_extensions)?;
         let builtin = guarded(toolset::all(&workspace), ToolOrigin::Builtin);
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);

@@ -11,12 +11,12 @@ use pi_agent::OutputChange;
 use serde_json::{Value, json};
 
 use super::questions::{
-    BeforeAgentStart, BeforeCompact, BeforeFork, BeforeProviderHeaders, BeforeProviderRequest,
-    BeforeSettle, BeforeSwitch, BeforeTree, Boundary, CacheWarming, CacheWarmingAction, Compaction,
-    Context, ContextMessages, ContextWithSystem, DiscoveredResources, Headers, Input, InputAction,
-    MessageEnd, Payload, ProjectTrust, ReplacedMessage, ResourcesDiscover, RunStart,
-    SwitchDecision, ToolCall, ToolDecision, ToolResult, TreeDecision, TrustDecision, TurnEnd,
-    UserBash, UserBashHandling,
+    BeforeAgentStart, BeforeCompact, BeforeFork, BeforePrompt, BeforeProviderHeaders,
+    BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeTree, Boundary, CacheWarming,
+    CacheWarmingAction, Compaction, Context, ContextMessages, ContextWithSystem,
+    DiscoveredResources, Headers, Input, InputAction, MessageEnd, Payload, ProjectTrust,
+    PromptDecision, ReplacedMessage, ResourcesDiscover, RunStart, SwitchDecision, ToolCall,
+    ToolDecision, ToolResult, TreeDecision, TrustDecision, TurnEnd, UserBash, UserBashHandling,
 };
 
 /// A question type with its answer type and merge rule.
@@ -224,6 +224,7 @@ questions! {
     ToolResult(OutputChange) = "tool_result",
     UserBash(UserBashHandling) = "user_bash",
     Input(InputAction) = "input",
+    BeforePrompt(PromptDecision) = "before_prompt",
 }
 
 impl Answer {

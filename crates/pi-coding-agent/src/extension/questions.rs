@@ -2,6 +2,7 @@
 
 mod input;
 mod project;
+mod prompt;
 mod request;
 mod run;
 mod session;
@@ -11,6 +12,7 @@ pub use input::{BashOperations, Input, InputAction, InputSource, UserBash, UserB
 pub use project::{
     DiscoverReason, DiscoveredResources, ProjectTrust, ResourcesDiscover, TrustDecision,
 };
+pub use prompt::{BeforePrompt, PromptBlock, PromptDecision};
 pub(crate) use request::with_system;
 pub use request::{
     BeforeProviderHeaders, BeforeProviderRequest, CacheWarming, CacheWarmingAction, Context,

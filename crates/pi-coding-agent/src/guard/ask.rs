@@ -69,6 +69,9 @@ impl Guard {
         let Some(approver) = &self.approver else {
             return Approval::Denied("This was not run: no one can approve it.".to_owned());
         };
+        if let Some(observe) = self.on_request.get() {
+            observe(&request);
+        }
         match approver.decide(&request).await {
             ApprovalDecision::Once => Approval::Granted(None),
             ApprovalDecision::Session => {

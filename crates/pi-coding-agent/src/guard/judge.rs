@@ -118,6 +118,16 @@ impl Guard {
 
     /// Judges a tool call by the rules for its tool and by each of its effects.
     pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgment {
+        self.judge_with(call, workspace, None)
+    }
+
+    /// Judges a tool call that something else than a rule requires approval for.
+    pub(super) fn judge_with(
+        &self,
+        call: Call<'_>,
+        workspace: &Workspace,
+        required: Option<&Part>,
+    ) -> Judgment {
         let rule = self.policy().check_tool(call.tool, call.arguments);
         // A rule for the tool answers what the tool itself leaves open, but no restriction of
         // what it declares.
@@ -152,6 +162,7 @@ impl Guard {
             let scope = Scope::Tool { name: call.tool.to_owned() };
             parts.push(Part::new(call.tool, Decision::Allow, reason, scope));
         }
+        parts.extend(required.cloned());
         let action = match call.origin {
             ToolOrigin::External => Action::Outside,
             ToolOrigin::Builtin if call.effects.runs.is_empty() => Action::File,

@@ -25,7 +25,7 @@ pub use reasons::{
     FallbackReason, ModelKey, ModelSource, ShutdownReason, StartReason, SummarySource,
 };
 
-use super::{CompactionReason, CompactionResult};
+use super::{CompactionReason, CompactionResult, Intervention};
 use crate::guard::{GuardStatus, ToolDecision};
 use crate::{Diagnostic, Severity};
 
@@ -154,6 +154,11 @@ pub enum SessionEvent {
         /// What the user can do about it.
         #[serde(skip_serializing_if = "Option::is_none")]
         hint: Option<String>,
+    },
+    /// A guardrail or hook changed or stopped something.
+    Guardrail {
+        #[serde(flatten)]
+        intervention: Arc<Intervention>,
     },
     /// The queues of waiting messages changed.
     QueueUpdate { steering: Vec<String>, follow_up: Vec<String> },
@@ -389,6 +394,7 @@ impl SessionEvent {
             | Self::ToolDecision { .. }
             | Self::Guard { .. }
             | Self::Diagnostic { .. }
+            | Self::Guardrail { .. }
             | Self::QueueUpdate { .. }
             | Self::EntryAppended { .. }
             | Self::CompactionStart { .. }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use pi_agent::{
-    AgentTool, CallContext, ContextView, FinishedCall, ToolOutput, Updates, run_tool_call,
+    AgentTool, CallContext, ContextView, FinishedCall, ToolOutput, Updates, arguments,
+    run_tool_call,
 };
 use pi_protocol::{AssistantMessage, CancelToken, Entry, Model, Provider, ToolCall};
 use pi_session::SessionError;
@@ -59,6 +60,23 @@ impl AgentSession {
     /// Reads the providers and tools that extensions registered since the last turn.
     pub fn refresh_registry(&self) {
         self.read_registry();
+    }
+
+    /// Validates arguments for a tool that something other than the model wrote, against the
+    /// schema of the tool.
+    pub(crate) fn check_arguments(
+        &self,
+        tool: &str,
+        given: &Value,
+    ) -> Result<Map<String, Value>, String> {
+        let all = self.all_tools();
+        let found = all.iter().find(|other| other.declaration().name == tool);
+        let found = found.ok_or_else(|| format!("the tool {tool} does not exist"))?;
+        let schema = &found.declaration().parameters;
+        match arguments::check_value(tool, given, schema).map_err(|error| error.to_string())? {
+            Value::Object(arguments) => Ok(arguments),
+            _ => Err("the arguments are not an object".to_owned()),
+        }
     }
 
     /// Returns the provider that answers the requests of all models.

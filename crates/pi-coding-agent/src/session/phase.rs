@@ -3,11 +3,12 @@
 //! Exactly one holds at a time. State that means something only during a run lives in
 //! [`RunState`] and ends with it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_protocol::CancelToken;
 use tokio::sync::watch;
 
+use super::Intervention;
 use crate::models::Chain;
 
 /// The phase with its transitions.
@@ -30,7 +31,10 @@ enum Phase {
 /// State of one run, retries and compactions included.
 #[derive(Debug, Default)]
 pub(super) struct RunState {
-    pub(super) abort_requested: bool,
+    /// Cancelled when the run is asked to end.
+    pub(super) abort: CancelToken,
+    /// The intervention that stopped the run.
+    pub(super) stopped_by: Option<Arc<Intervention>>,
     /// Index of the current turn in the current run of the loop.
     pub(super) turn_index: u32,
     pub(super) retry_attempt: u32,
@@ -103,7 +107,7 @@ impl Activity {
 
     /// Returns true if the run was asked to end.
     pub(super) fn is_abort_requested(&self) -> bool {
-        self.run(|run| run.abort_requested)
+        self.run(|run| run.abort.is_cancelled())
     }
 
     /// Returns true during a run.
@@ -127,7 +131,7 @@ impl Activity {
 
     /// Asks the run to end, and cancels a pause and a summary.
     pub(super) fn request_abort(&self) {
-        self.run(|run| run.abort_requested = true);
+        self.run(|run| run.abort.clone()).cancel();
         self.cancel_retry();
         self.cancel_summary();
     }

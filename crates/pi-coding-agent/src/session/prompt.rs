@@ -11,7 +11,10 @@ use serde_json::{Map, Value};
 
 use super::queue::user_message;
 use super::{AgentSession, PromptChange, Run, lock};
-use crate::extension::{BeforeAgentStart, FirstMessage, Input, InputAction, InputSource};
+use crate::extension::{
+    BeforeAgentStart, BeforePrompt, FirstMessage, Input, InputAction, InputSource, PromptDecision,
+    QuestionKind,
+};
 use crate::models::UnusableModel;
 use crate::resources::SystemPromptOptions;
 
@@ -133,6 +136,14 @@ pub enum PromptError {
     /// A skill or template cannot be read; the text says why.
     #[error("{0}")]
     Expansion(String),
+    /// A guardrail or hook does not let the prompt reach the model.
+    #[error("the prompt was blocked by {by}: {reason}")]
+    Blocked {
+        /// The guardrail or hook.
+        by: String,
+        /// The reason.
+        reason: String,
+    },
     /// The log cannot be read or written.
     #[error(transparent)]
     Session(#[from] pi_session::SessionError),
@@ -160,6 +171,7 @@ impl AgentSession {
             Outcome::Aborted => "the run was aborted".to_owned(),
             Outcome::Limit { limit } => format!("the run ended at a limit: {limit}"),
             Outcome::Suspended => "the run waits for an approval".to_owned(),
+            Outcome::Stopped { by, reason } => format!("the run was stopped by {by}: {reason}"),
             Outcome::Repetition { repetition } => {
                 format!("the run ended because the model repeated itself: {repetition}")
             }
@@ -205,24 +217,52 @@ impl AgentSession {
         }
         let Input { text, images, .. } = asked.question;
         let text = if expand { self.expanded(text)? } else { text };
+        let (text, context) = self.admit_prompt(text, source).await?;
         let Some(run) = Run::begin(self) else {
             let behavior = streaming_behavior.ok_or(PromptError::Busy)?;
-            self.enqueue(text, images, behavior).await;
+            self.enqueue(text, images, context, behavior).await?;
             return Ok(Disposition::Queued);
         };
         let first = FirstMessage::User { text, images };
-        Ok(Disposition::Started(self.prepare(run, first).await?))
+        Ok(Disposition::Started(self.prepare(run, first, context).await?))
+    }
+
+    /// Asks extensions about a prompt in its final form. Returns its text and messages that
+    /// accompany it.
+    pub(super) async fn admit_prompt(
+        &self,
+        text: String,
+        source: InputSource,
+    ) -> Result<(String, Vec<ExtensionMessage>), PromptError> {
+        if !self.is_answered(QuestionKind::BeforePrompt) {
+            return Ok((text, Vec::new()));
+        }
+        let asked = self.ask(BeforePrompt::new(text, source)).await;
+        match asked.answer {
+            Ok(PromptDecision { block: Some(block), .. }) => {
+                Err(PromptError::Blocked { by: block.by, reason: block.reason })
+            }
+            Ok(PromptDecision { context, .. }) => Ok((asked.question.text, context)),
+            Err(failure) => {
+                Err(PromptError::Blocked { by: failure.extension, reason: failure.error })
+            }
+        }
     }
 
     /// Starts a run with a message of an extension.
     pub async fn start_with(&self, message: &ExtensionMessage) -> Result<Run, PromptError> {
         let run = Run::begin(self).ok_or(PromptError::Busy)?;
         let message = custom_message(message.clone())?;
-        self.prepare(run, FirstMessage::Custom(message)).await
+        self.prepare(run, FirstMessage::Custom(message), Vec::new()).await
     }
 
     /// Prepares the first request of a run.
-    async fn prepare(&self, mut run: Run, first: FirstMessage) -> Result<Run, PromptError> {
+    async fn prepare(
+        &self,
+        mut run: Run,
+        first: FirstMessage,
+        context: Vec<ExtensionMessage>,
+    ) -> Result<Run, PromptError> {
         self.read_registry();
         let model = self.model().ok_or(PromptError::NoModel)?;
         if let Some(models) = &self.0.models {
@@ -241,7 +281,7 @@ impl AgentSession {
             FirstMessage::Custom(message) => message,
         });
         run.messages.append(&mut self.pending().next_turn);
-        for message in start.messages {
+        for message in context.into_iter().chain(start.messages) {
             run.messages.push(custom_message(message)?);
         }
         self.configure_run();

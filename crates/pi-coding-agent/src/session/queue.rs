@@ -60,7 +60,8 @@ impl AgentSession {
         }
         let Input { text, images, .. } = asked.question;
         let text = self.expanded(text)?;
-        self.enqueue(text, images, behavior).await;
+        let (text, context) = self.admit_prompt(text, source).await?;
+        self.enqueue(text, images, context, behavior).await?;
         Ok(Disposition::Queued)
     }
 
@@ -68,11 +69,20 @@ impl AgentSession {
         &self,
         text: String,
         images: Vec<ImageContent>,
+        context: Vec<ExtensionMessage>,
         behavior: StreamingBehavior,
-    ) {
+    ) -> Result<(), PromptError> {
         let message = user_message(text.clone(), images);
         self.pending().enqueue(&self.0.agent, message, text, behavior);
+        for message in context {
+            let message = custom_message(message)?;
+            match behavior {
+                StreamingBehavior::Steer => self.0.agent.steer(message),
+                StreamingBehavior::FollowUp => self.0.agent.follow_up(message),
+            };
+        }
         self.queue_changed().await;
+        Ok(())
     }
 
     /// Empties the queues and returns what was in them.

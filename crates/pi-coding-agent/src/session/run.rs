@@ -70,6 +70,9 @@ impl Run {
             // The abort may have come between two runs of the loop, such as before a retry.
             outcome = Outcome::Aborted;
         }
+        if let Some(intervention) = session.0.activity.run(|run| run.stopped_by.take()) {
+            outcome = intervention.outcome();
+        }
         drop(self);
         session.emit(SessionEvent::AgentSettled { aborted }).await;
         outcome
@@ -138,6 +141,7 @@ impl AgentSession {
         if !self.is_answered(QuestionKind::BeforeSettle) {
             return false;
         }
+        let is_final = matches!(outcome, Outcome::Limit { .. } | Outcome::Repetition { .. });
         let outcome = match outcome {
             Outcome::Aborted => RunOutcome::Aborted,
             Outcome::Failed { .. } => RunOutcome::Error,
@@ -149,7 +153,7 @@ impl AgentSession {
         let boundary = self.ask(BeforeSettle(state)).await.answer.unwrap_or_default();
         self.append_drafts(boundary.entries.unwrap_or_default()).await;
         let answered = self.messages().last().is_none_or(|last| last.as_assistant().is_some());
-        let possible = !answered || self.0.agent.has_queued();
+        let possible = !is_final && (!answered || self.0.agent.has_queued());
         boundary.continues == Some(true) && possible && !self.0.activity.is_abort_requested()
     }
 

@@ -106,8 +106,12 @@ impl Settings {
 
     /// Returns true for the profile of runs without supervision.
     pub fn is_unattended(&self) -> bool {
-        let profile = self.guard.as_ref().and_then(|guard| guard.profile);
-        profile == Some(Profile::Unattended)
+        self.profile() == Profile::Unattended
+    }
+
+    /// Returns the safety profile.
+    pub fn profile(&self) -> Profile {
+        self.guard.as_ref().and_then(|guard| guard.profile).unwrap_or_default()
     }
 
     /// Returns the compaction settings of a model, given as provider and id.

@@ -64,6 +64,7 @@ pub const KEYS: &[SettingKey] = &[
     reported(idle("codemode", "Tools that are called from scripts.")),
     user_only(key("guard")),
     user_only(key("limits")),
+    key("hooks"),
     user_only(key("checkpoints")),
     key("sessionDir"),
     idle("sessionShareDestination", "Destination of shared sessions: auto, gist or radius."),

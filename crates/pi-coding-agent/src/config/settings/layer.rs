@@ -136,12 +136,15 @@ pub(super) fn typed(layer: &Map<String, Value>) -> Result<Settings, serde_json::
 
 /// Lists that are concatenated over all layers: a rule file for one run must not replace those for
 /// every run.
-const CONCATENATED: [&str; 2] = ["rules", "writableRoots"];
+const CONCATENATED: [&str; 3] = ["rules", "writableRoots", "guardrails"];
 
 /// Merges a layer into the one below: objects field by field, other values as a whole.
 pub(super) fn merge(below: &mut Map<String, Value>, above: &Map<String, Value>) {
     for (name, value) in above {
         match (below.get_mut(name), value) {
+            (Some(Value::Object(below)), Value::Object(above)) if name == "hooks" => {
+                concatenate(below, above);
+            }
             (Some(Value::Object(below)), Value::Object(above)) => merge(below, above),
             (Some(Value::Array(below)), Value::Array(above))
                 if name == "defaultTools" && only_modifies(above)
@@ -149,6 +152,18 @@ pub(super) fn merge(below: &mut Map<String, Value>, above: &Map<String, Value>) 
             {
                 below.extend(above.iter().cloned());
             }
+            _ => {
+                below.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Merges lists by name: the hooks of each layer run.
+fn concatenate(below: &mut Map<String, Value>, above: &Map<String, Value>) {
+    for (name, value) in above {
+        match (below.get_mut(name), value) {
+            (Some(Value::Array(below)), Value::Array(above)) => below.extend(above.iter().cloned()),
             _ => {
                 below.insert(name.clone(), value.clone());
             }

@@ -128,7 +128,7 @@ impl Layer {
     fn reload(&mut self, scope: SettingsScope) {
         match self.file.as_ref().map(JsonFile::read) {
             Some(Ok(content)) => self.accept(content.unwrap_or_default(), scope),
-            Some(Err(error)) if scope == SettingsScope::User && may_concern_guard(&error) => {
+            Some(Err(error)) if may_concern_guard(&error, scope) => {
                 self.problems.clear();
                 self.guard_error = Some(error.diagnostic());
             }
@@ -153,7 +153,7 @@ impl Layer {
         }
         self.guard_error = None;
         for InvalidEntry { key, problem } in prune(&mut self.valid) {
-            if must_be_valid(&key) && scope == SettingsScope::User {
+            if must_be_valid(&key) {
                 let message = format!("`{key}`: {problem}; correct or remove it");
                 self.guard_error = Some(Diagnostic::error(path.clone(), message));
                 continue;
@@ -211,7 +211,10 @@ pub struct SettingsStore {
 
 /// Keys whose invalid value must not be ignored: without it, commands would run with more rights,
 /// without a limit or on another machine than the user meant.
-const MUST_BE_VALID: [&str; 3] = ["guard", "executor", "limits"];
+const MUST_BE_VALID: [&str; 5] = ["guard", "executor", "limits", "hooks", "guardrails"];
+
+/// The keys among them that a project's file can have.
+const MUST_BE_VALID_IN_PROJECT: [&str; 2] = ["hooks", "guardrails"];
 
 fn must_be_valid(key: &str) -> bool {
     let group = key.split('.').next().unwrap_or_default();
@@ -220,13 +223,17 @@ fn must_be_valid(key: &str) -> bool {
 
 /// Returns true if a file that cannot be used may contain a key that must not be ignored. The
 /// content of an unreadable file is unknown, so it may.
-fn may_concern_guard(error: &ConfigError) -> bool {
-    if matches!(error, ConfigError::Read { .. }) {
+fn may_concern_guard(error: &ConfigError, scope: SettingsScope) -> bool {
+    if matches!(error, ConfigError::Read { .. }) && scope == SettingsScope::User {
         return true;
     }
+    let keys: &[&str] = match scope {
+        SettingsScope::User => &MUST_BE_VALID,
+        SettingsScope::Project => &MUST_BE_VALID_IN_PROJECT,
+    };
     let text = error.path().map(std::fs::read).and_then(Result::ok).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    MUST_BE_VALID.iter().any(|key| text.contains(&format!("\"{key}\"")))
+    keys.iter().any(|key| text.contains(&format!("\"{key}\"")))
 }
 
 impl SettingsStore {
@@ -292,7 +299,8 @@ impl SettingsStore {
     /// Returns the problem with a setting that must not be ignored, such as `guard`. No command may
     /// run then.
     pub fn guard_error(&self) -> Option<&Diagnostic> {
-        self.guard_error.as_ref().or(self.user.guard_error.as_ref())
+        let project = if self.trusted { self.project.guard_error.as_ref() } else { None };
+        self.guard_error.as_ref().or(self.user.guard_error.as_ref()).or(project)
     }
 
     /// Returns the keys of the files that have no effect in this version.

@@ -1,0 +1,168 @@
+//! Running the command of a hook or guardrail: JSON in, text and exit code out, within limits of
+//! time and size. Nothing that the command started outlives it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pi_protocol::CancelToken;
+use pi_tools::supervisor::Supervisor;
+use pi_tools::{Command, Executor as _, Host};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::Environment;
+
+/// Time limit of a command that has none of its own.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The most bytes that a command may write to stdout.
+const MAX_OUTPUT: usize = 1024 * 1024;
+
+/// The most bytes of stderr that are kept.
+const MAX_ERROR: usize = 64 * 1024;
+
+/// Starts the commands of hooks and guardrails.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandRunner {
+    host: Host,
+    shell: PathBuf,
+    cwd: PathBuf,
+    variables: BTreeMap<OsString, OsString>,
+}
+
+/// A command that ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FinishedCommand {
+    /// Exit code; 128 plus the signal if a signal killed the command.
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Reasons why a command has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommandFailure {
+    /// The command could not be started.
+    #[error("it could not be started: {0}")]
+    Start(String),
+    /// The command took too long and was ended.
+    #[error("it took longer than {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// The command wrote too much and was ended.
+    #[error("it wrote more than {} KiB to standard output", MAX_OUTPUT / 1024)]
+    TooMuchOutput,
+    /// The run was aborted, and the command with it.
+    #[error("it was aborted")]
+    Aborted,
+    /// The exit code is not known.
+    #[error("its exit code is unknown")]
+    Lost,
+}
+
+/// The way in which a command ended.
+enum End {
+    Exited(Option<i32>),
+    TimedOut,
+    TooMuchOutput,
+    Aborted,
+}
+
+impl CommandRunner {
+    /// Creates a runner for the project directory of an environment.
+    pub(crate) fn new(environment: &Environment, supervisor: Option<&Supervisor>) -> Self {
+        let bash = Path::new("/bin/bash");
+        let shell = if bash.exists() { bash } else { Path::new("/bin/sh") };
+        let variables = environment.variables.iter();
+        let mut variables: BTreeMap<OsString, OsString> =
+            variables.map(|(name, value)| (name.into(), value.into())).collect();
+        for name in ["PI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"] {
+            variables.insert(name.into(), environment.cwd.clone().into());
+        }
+        Self {
+            host: Host::default().with_supervisor(supervisor.cloned()),
+            shell: shell.to_owned(),
+            cwd: environment.cwd.clone(),
+            variables,
+        }
+    }
+
+    /// Returns the project directory.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Runs a command with this text on stdin. Ends it, and everything it started, when it exits,
+    /// takes too long, writes too much, or `cancel` is cancelled.
+    pub(crate) async fn run(
+        &self,
+        command: &str,
+        input: &str,
+        variables: &[(&str, String)],
+        timeout: Duration,
+        cancel: &CancelToken,
+    ) -> Result<FinishedCommand, CommandFailure> {
+        let given = variables.iter().map(|(name, value)| (*name, value.as_str()));
+        let command = Command::new(&self.shell, &self.cwd)
+            .arguments(["-c", command])
+            .environment(self.variables.clone())
+            .environment(given);
+        let started = self.host.spawn_piped(&command).await;
+        let mut process = started.map_err(|error| CommandFailure::Start(error.to_string()))?;
+        let overflow = CancelToken::new();
+        let writing = async {
+            // A command need not read its input.
+            let _ = process.stdin.write_all(input.as_bytes()).await;
+            drop(process.stdin);
+        };
+        let reading = read(process.stdout, MAX_OUTPUT, Some(&overflow));
+        let reading_errors = read(process.stderr, MAX_ERROR, None);
+        let (exit, tree) = (process.exit, process.tree);
+        let ending = async {
+            let end = tokio::select! {
+                biased;
+                () = cancel.cancelled() => End::Aborted,
+                () = overflow.cancelled() => End::TooMuchOutput,
+                code = exit => End::Exited(code.ok().flatten()),
+                () = tokio::time::sleep(timeout) => End::TimedOut,
+            };
+            // Processes in the background would keep the pipes open.
+            tree.kill().await;
+            end
+        };
+        let ((), stdout, stderr, end) = tokio::join!(writing, reading, reading_errors, ending);
+        match end {
+            _ if overflow.is_cancelled() => Err(CommandFailure::TooMuchOutput),
+            End::TooMuchOutput => Err(CommandFailure::TooMuchOutput),
+            End::Exited(Some(code)) => Ok(FinishedCommand { code, stdout, stderr }),
+            End::Exited(None) => Err(CommandFailure::Lost),
+            End::TimedOut => Err(CommandFailure::TimedOut(timeout)),
+            End::Aborted => Err(CommandFailure::Aborted),
+        }
+    }
+}
+
+/// Reads to the end and keeps the first bytes. Cancels `overflow` if there are more.
+async fn read(
+    mut from: impl AsyncRead + Unpin,
+    limit: usize,
+    overflow: Option<&CancelToken>,
+) -> String {
+    let mut kept = Vec::new();
+    let mut chunk = vec![0; 16 * 1024];
+    // An error is the end: the process is gone.
+    while let Ok(count) = from.read(&mut chunk).await {
+        if count == 0 {
+            break;
+        }
+        let room = limit.saturating_sub(kept.len());
+        kept.extend(chunk.iter().take(count.min(room)));
+        if count > room
+            && let Some(overflow) = overflow
+        {
+            overflow.cancel();
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}

@@ -1,0 +1,127 @@
+//! Interventions: what guardrails and hooks blocked, changed, noted or stopped.
+
+use std::sync::Arc;
+
+use pi_agent::Outcome;
+use pi_protocol::CancelToken;
+use serde::{Deserialize, Serialize};
+
+use super::{AgentSession, SessionEvent};
+
+/// Type of the entry that records an intervention.
+const ENTRY: &str = "guardrail";
+
+/// A decision of a guardrail or hook that is not to let something pass as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Intervention {
+    /// Origin of the decision.
+    pub source: InterventionSource,
+    /// Name of the guardrail, or name or command of the hook.
+    pub name: String,
+    /// Position: `input`, `output`, `tool-call` or `tool-result` for a guardrail, the event for a
+    /// hook.
+    pub position: String,
+    /// The decision.
+    pub action: InterventionAction,
+    /// The reason.
+    pub reason: String,
+    /// Id of the tool call that is concerned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+}
+
+/// Origin of an intervention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // The names say it.
+pub enum InterventionSource {
+    Guardrail,
+    Hook,
+}
+
+/// The decision of a guardrail or hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum InterventionAction {
+    /// The prompt, answer, call or result does not pass.
+    Block,
+    /// The call needs approval.
+    Ask,
+    /// The prompt, answer, call or result passes with changes.
+    Rewrite,
+    /// The agent continues although it would stop.
+    Continue,
+    /// The run ends.
+    Stop,
+    /// Nothing changes; the finding is recorded.
+    Note,
+}
+
+impl Intervention {
+    /// Creates an intervention.
+    pub fn new(
+        source: InterventionSource,
+        name: &str,
+        position: &str,
+        action: InterventionAction,
+        reason: &str,
+    ) -> Self {
+        Self {
+            source,
+            name: name.to_owned(),
+            position: position.to_owned(),
+            action,
+            reason: reason.to_owned(),
+            tool_call_id: None,
+        }
+    }
+
+    /// Sets the tool call that is concerned.
+    #[must_use]
+    pub fn of_call(mut self, tool_call_id: &str) -> Self {
+        self.tool_call_id = Some(tool_call_id.to_owned());
+        self
+    }
+
+    /// Describes the origin: `guardrail NAME` or `hook NAME`.
+    pub fn by(&self) -> String {
+        match self.source {
+            InterventionSource::Guardrail => format!("guardrail {}", self.name),
+            InterventionSource::Hook => format!("hook {}", self.name),
+        }
+    }
+
+    /// Returns the outcome of a run that the intervention stopped.
+    pub(super) fn outcome(&self) -> Outcome {
+        Outcome::Stopped { by: self.by(), reason: self.reason.clone() }
+    }
+}
+
+impl AgentSession {
+    /// Emits and records an intervention. One that stops the run also ends it.
+    pub(crate) async fn intervene(&self, intervention: Intervention) {
+        let stops = intervention.action == InterventionAction::Stop;
+        let intervention = Arc::new(intervention);
+        let data = serde_json::to_value(&*intervention).ok();
+        let recorded = self.log().append_custom(ENTRY, data);
+        if let Err(error) = recorded {
+            self.warn(format!("A decision of {} was not recorded: {error}", intervention.by()));
+        }
+        self.emit(SessionEvent::Guardrail { intervention: Arc::clone(&intervention) }).await;
+        if stops {
+            self.0.activity.run(|run| {
+                run.stopped_by.get_or_insert(intervention);
+            });
+            self.0.activity.request_abort();
+            self.0.agent.abort();
+        }
+    }
+
+    /// Returns the token that is cancelled when the current run is asked to end.
+    pub(crate) fn abort_token(&self) -> CancelToken {
+        self.0.activity.run(|run| run.abort.clone())
+    }
+}
