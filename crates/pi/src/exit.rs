@@ -17,6 +17,7 @@ pub(crate) enum Exit {
     Configuration,
     Unavailable,
     SandboxUnavailable,
+    Guardrail,
     Crashed,
     HungUp,
     Interrupted,
@@ -36,6 +37,7 @@ impl Exit {
         Self::Configuration,
         Self::Unavailable,
         Self::SandboxUnavailable,
+        Self::Guardrail,
         Self::Crashed,
         Self::HungUp,
         Self::Interrupted,
@@ -54,6 +56,7 @@ impl Exit {
             Self::Configuration => 6,
             Self::Unavailable => 7,
             Self::SandboxUnavailable => 8,
+            Self::Guardrail => 16,
             // The exit code of Rust programs after a panic.
             Self::Crashed => 101,
             // The codes that shells report after SIGHUP, SIGINT, SIGPIPE and SIGTERM.
@@ -76,6 +79,7 @@ impl Exit {
             Self::Configuration => "A configuration file cannot be used",
             Self::Unavailable => "Not available in this version",
             Self::SandboxUnavailable => "Commands cannot be sandboxed as required",
+            Self::Guardrail => "A guardrail or hook blocked the prompt or stopped the run",
             Self::Crashed => "Crash; a report was written",
             Self::HungUp => "The terminal was closed",
             Self::Interrupted => "Interrupted",

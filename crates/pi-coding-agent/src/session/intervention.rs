@@ -1,5 +1,6 @@
 //! Interventions: what guardrails and hooks blocked, changed, noted or stopped.
 
+use std::fmt;
 use std::sync::Arc;
 
 use pi_agent::Outcome;
@@ -97,6 +98,20 @@ impl Intervention {
     /// Returns the outcome of a run that the intervention stopped.
     pub(super) fn outcome(&self) -> Outcome {
         Outcome::Stopped { by: self.by(), reason: self.reason.clone() }
+    }
+}
+
+impl fmt::Display for Intervention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.action {
+            InterventionAction::Block => "blocked this",
+            InterventionAction::Ask => "requires approval",
+            InterventionAction::Rewrite => "changed this",
+            InterventionAction::Continue => "made the agent continue",
+            InterventionAction::Stop => "stopped the run",
+            InterventionAction::Note => "noted",
+        };
+        write!(f, "{} ({}) {what}: {}", self.by(), self.position, self.reason)
     }
 }
 

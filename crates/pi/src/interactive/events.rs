@@ -61,6 +61,9 @@ pub(super) fn apply(app: &mut App, event: &SessionEvent) {
         SessionEvent::ExtensionError { extension_path, event, error } => {
             app.error(format!("{extension_path} failed at {event}: {error}"));
         }
+        SessionEvent::Guardrail { intervention } => {
+            app.transcript.notice(NotifyKind::Warning, intervention.to_string(), None);
+        }
         SessionEvent::ModelSelect { .. }
         | SessionEvent::ThinkingLevelChanged { .. }
         | SessionEvent::SessionInfoChanged { .. } => {

@@ -99,6 +99,9 @@ pub(super) async fn submit(
             &format!("the run ended because the model repeated itself: {repetition}"),
             Exit::Limit,
         )),
+        Outcome::Stopped { by, reason } => {
+            Err(fail(&format!("the run was stopped by {by}: {reason}"), Exit::Guardrail))
+        }
         // A failure does not keep the next prompt from being submitted.
         outcome => Ok(Some(outcome)),
     }
@@ -139,6 +142,7 @@ fn option_of(limit: Limit) -> &'static str {
 fn refused(error: &PromptError) -> ExitCode {
     let exit = match error {
         PromptError::NoModel | PromptError::Unusable(_) => Exit::NoModel,
+        PromptError::Blocked { .. } => Exit::Guardrail,
         _ => Exit::Failed,
     };
     fail_with_hint(&error.to_string(), error.hint().as_deref(), exit)

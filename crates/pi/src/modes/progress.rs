@@ -117,8 +117,16 @@ impl Progress {
             SessionEvent::CompactionStart { .. } if self.detail >= Detail::Delays => {
                 Some("compacting the context".to_owned())
             }
+            SessionEvent::ExtensionError { extension_path, error, .. }
+                if extension_path.starts_with("builtin:") =>
+            {
+                Some(format!("warning: {error}"))
+            }
             SessionEvent::ExtensionError { extension_path, error, .. } => {
                 Some(format!("Extension error ({extension_path}): {error}"))
+            }
+            SessionEvent::Guardrail { intervention } if self.detail >= Detail::Delays => {
+                Some(plain::line(&intervention.to_string(), 2 * WIDTH))
             }
             SessionEvent::ToolExecutionStart { tool_name, args, .. }
                 if self.detail >= Detail::Tools =>
