@@ -136,7 +136,7 @@ impl Guarded {
         let what = call.describe();
         let decided = |decision, reasons| self.guard.decided(tapped, &what, decision, reasons);
         let cwd = self.workspace.cwd().to_string_lossy();
-        let required = self.guard.take_required(id, call);
+        let required = self.guard.take_required(tapped.id, call);
         loop {
             let judgment = self.guard.judge_with(call, &self.workspace, required.as_ref());
             match judgment.outcome {
