@@ -12,15 +12,19 @@
 //! `contract` is the data that goes in, `run` the work, `outcome` and `report` are what comes out.
 
 mod contract;
+mod directory;
 mod outcome;
 mod output;
 mod report;
+mod resume;
 mod run;
 mod task;
 
 pub use contract::*;
+pub use directory::{DirectoryError, RunDirectory, RunInfo, list_runs};
 pub use outcome::Outcome;
 pub use output::*;
 pub use report::*;
+pub use resume::{Decisions, InvalidDecision, ResumeError, resume};
 pub use run::{Ended, Interrupt, Progress, RunOptions, run};
 pub use task::{Document, Place, Problem};

@@ -5,10 +5,12 @@
 //! round. The outcome follows from the checks and never from what the model says.
 
 mod attempt;
+mod durable;
 mod ended;
 mod options;
 mod progress;
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pi_agent::{Budget, CancelToken};
@@ -18,8 +20,13 @@ pub use ended::Ended;
 pub use progress::Progress;
 
 use crate::contract::Contract;
+use crate::directory::{
+    CONTRACT, DirectoryError, Journal, JournalEntry, PENDING, REPORT, Recorded, RunDirectory,
+    RunState, STATE, Step,
+};
 use crate::outcome::Outcome;
-use crate::report::{AttemptReport, CheckReport, LimitReport, Report, Reproduction};
+use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
+use crate::resume::DeferringApprover;
 
 /// The surroundings of a run.
 #[derive(Clone)]
@@ -33,6 +40,10 @@ pub struct RunOptions {
     pub on_progress: Arc<dyn Fn(&Progress) + Send + Sync>,
     /// Ends the run early.
     pub interrupt: Interrupt,
+    /// Directory of all runs; `runs` in the agent directory by default.
+    pub runs: Option<PathBuf>,
+    /// Working directory of a run that is resumed, instead of the one in which it was started.
+    pub workspace: Option<PathBuf>,
 }
 
 impl RunOptions {
@@ -43,7 +54,15 @@ impl RunOptions {
             version: String::new(),
             on_progress: Arc::new(|_| {}),
             interrupt: Interrupt::default(),
+            runs: None,
+            workspace: None,
         }
+    }
+
+    /// Returns the directory of all runs.
+    pub fn runs_directory(&self) -> PathBuf {
+        let default = || self.agent.environment.agent_directory.join("runs");
+        self.runs.clone().unwrap_or_else(default)
     }
 
     fn report_progress(&self, progress: &Progress) {
@@ -90,23 +109,95 @@ pub(crate) struct Running {
     pub(crate) attempts: Vec<AttemptReport>,
     pub(crate) checks: Vec<CheckReport>,
     pub(crate) text: Option<String>,
+    /// The directory of the run, locked by this process.
+    pub(crate) directory: RunDirectory,
+    /// The state in the directory.
+    pub(crate) state: RunState,
+    pub(crate) journal: Arc<Journal>,
+    /// Decides about actions that need approval, if the contract defers them.
+    pub(crate) approver: Arc<DeferringApprover>,
+    /// The journal of the process that began the current step, until the step is continued.
+    pub(crate) resuming: Option<Recorded>,
+    pub(crate) pending: Vec<PendingAction>,
+    pub(crate) session_file: Option<PathBuf>,
 }
 
-/// Executes a contract.
-pub async fn run(contract: Contract, options: RunOptions) -> Report {
+/// Executes a contract in a new run directory.
+pub async fn run(contract: Contract, options: RunOptions) -> Result<Report, DirectoryError> {
     let started = jiff::Timestamp::now().to_string();
+    let directory = RunDirectory::create(&options.runs_directory())?;
+    let state = RunState::new(started, options.agent.environment.cwd.clone());
+    let journal = Journal::open(&directory)?;
+    directory.write(STATE, &state)?;
+    // The contract makes the directory a run.
+    directory.write(CONTRACT, &contract)?;
+    let approver = DeferringApprover::default();
     let budget = Budget::new(contract.limits.limits());
-    let mut running =
-        Running { contract, options, budget, attempts: Vec::new(), checks: Vec::new(), text: None };
-    let ended = Box::pin(running.attempts()).await;
-    running.report(ended, started)
+    let running = Running::new(contract, options, directory, state, journal, approver, budget);
+    Ok(running.execute().await)
 }
 
 impl Running {
+    fn new(
+        contract: Contract,
+        options: RunOptions,
+        directory: RunDirectory,
+        state: RunState,
+        journal: Journal,
+        approver: DeferringApprover,
+        budget: Budget,
+    ) -> Self {
+        Self {
+            contract,
+            options,
+            budget,
+            attempts: state.attempts.clone(),
+            checks: Vec::new(),
+            text: None,
+            directory,
+            state,
+            journal: Arc::new(journal),
+            approver: Arc::new(approver),
+            resuming: None,
+            pending: Vec::new(),
+            session_file: None,
+        }
+    }
+
+    /// Creates a run that continues from a recorded state.
+    pub(crate) fn resumed(
+        contract: Contract,
+        options: RunOptions,
+        directory: RunDirectory,
+        state: RunState,
+        journal: Journal,
+        approver: DeferringApprover,
+        recorded: Recorded,
+    ) -> Self {
+        let budget = Budget::resumed(contract.limits.limits(), recorded.consumption(&state.spent));
+        let mut running = Self::new(contract, options, directory, state, journal, approver, budget);
+        running.resuming = Some(recorded);
+        running
+    }
+
+    /// Executes the run and writes its report.
+    pub(crate) async fn execute(mut self) -> Report {
+        self.journal.record(JournalEntry::Process { id: std::process::id() });
+        let ended = Box::pin(self.attempts()).await;
+        self.finish(ended)
+    }
+
+    /// Records the state, before the step that it describes begins.
+    pub(crate) fn save(&mut self) -> Result<(), Ended> {
+        self.state.spent = self.budget.spent();
+        let saved = self.directory.write(STATE, &self.state);
+        saved.map_err(|error| Ended::new(Outcome::Failed, error.to_string()))
+    }
+
     /// Makes attempts until one converges, none is left, or something ends the run.
     async fn attempts(&mut self) -> Ended {
         let count = self.contract.attempts.count();
-        let mut number = 1;
+        let mut number = self.state.attempt;
         loop {
             self.options.report_progress(&Progress::Attempt { number, count });
             let ended = Box::pin(self.attempt(number)).await;
@@ -118,26 +209,50 @@ impl Running {
                 return ended;
             }
             number += 1;
+            self.state.attempts.clone_from(&self.attempts);
+            (self.state.attempt, self.state.round) = (number, 0);
+            (self.state.step, self.state.spent_before) = (Step::Start, self.budget.spent());
+            if let Err(ended) = self.save() {
+                return ended;
+            }
         }
     }
 
-    fn report(self, ended: Ended, started: String) -> Report {
+    /// Writes the end of the run into its directory.
+    fn finish(mut self, ended: Ended) -> Report {
+        let mut problems: Vec<String> = self.journal.failure().into_iter().collect();
+        let outcome = ended.outcome;
+        self.state.outcome = Some(outcome);
+        self.state.spent = self.budget.spent();
+        self.journal.record(JournalEntry::End { outcome });
+        let pending = self.directory.write(PENDING, &self.pending);
+        let state = self.directory.write(STATE, &self.state);
+        problems
+            .extend([pending, state].into_iter().filter_map(Result::err).map(|e| e.to_string()));
+        let (directory, mut report) = self.report(ended, problems);
+        if let Err(error) = directory.write(REPORT, &report) {
+            report.problems.push(error.to_string());
+        }
+        report
+    }
+
+    fn report(self, ended: Ended, problems: Vec<String>) -> (RunDirectory, Report) {
         let Ended { outcome, reason, limit } = ended;
         let spent = self.budget.spent();
-        Report {
+        let report = Report {
             version: 1,
-            id: String::new(),
+            id: self.directory.id().to_owned(),
             name: self.contract.name.clone(),
             outcome,
             exit_code: outcome.exit_code(),
             reason,
             goal: self.contract.goal.clone(),
-            started,
+            started: self.state.started,
             finished: jiff::Timestamp::now().to_string(),
             text: self.text,
             result: None,
             checks: self.checks,
-            before: Vec::new(),
+            before: self.state.before,
             proves_nothing: false,
             attempts: self.attempts,
             limits: LimitReport {
@@ -149,12 +264,13 @@ impl Running {
             files: Vec::new(),
             diff: None,
             diff_file: None,
-            pending: Vec::new(),
+            pending: self.pending,
             stuck: None,
-            directory: None,
-            session: None,
+            directory: Some(self.directory.path().to_owned()),
+            session: self.session_file,
             reproduction: Reproduction { version: self.options.version, ..Reproduction::default() },
-            problems: Vec::new(),
-        }
+            problems,
+        };
+        (self.directory, report)
     }
 }

@@ -10,8 +10,10 @@ use tokio::time::Instant;
 use super::options::agent_options;
 use super::{Ended, Progress, Running, ended};
 use crate::contract::{Check, CommandCheck};
+use crate::directory::Step;
 use crate::outcome::Outcome;
 use crate::report::{AttemptReport, CheckReport};
+use crate::resume::Continuation;
 
 impl Running {
     /// Makes one attempt.
@@ -21,17 +23,21 @@ impl Running {
             Err(ended) => return ended,
         };
         options.budget = Some(self.budget.clone());
+        if let Err(ended) = self.make_durable(&mut options, number) {
+            return ended;
+        }
         let runtime = match Box::pin(create_agent_session(options)).await {
             Ok(created) => created.runtime,
             Err(refused) => return Ended::from(&refused),
         };
         let session = runtime.session();
+        let _journal = self.record_events(&session);
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };
-        attempt.session = session.file();
-        let before = self.budget.spent();
         let ended = self.rounds(&runtime, &session, &mut attempt).await;
+        attempt.session = session.file();
+        self.session_file.clone_from(&attempt.session);
         attempt.spent = self.budget.spent();
-        attempt.spent.turns -= before.turns;
+        attempt.spent.turns -= self.state.spent_before.turns;
         let failed = self.checks.iter().filter(|check| !check.passed);
         attempt.failed = failed.map(|check| check.name.clone()).collect();
         self.attempts.push(attempt);
@@ -48,8 +54,11 @@ impl Running {
         attempt: &mut AttemptReport,
     ) -> Ended {
         let mut prompt = self.contract.goal.clone();
+        // A run that is resumed continues the round that it was in.
+        attempt.rounds = self.state.round.saturating_sub(1);
         loop {
             attempt.rounds += 1;
+            self.state.round = attempt.rounds;
             self.options.report_progress(&Progress::Round { number: attempt.rounds });
             if let Err(ended) = self.prompt(runtime, session, &prompt).await {
                 return ended;
@@ -73,17 +82,33 @@ impl Running {
         }
     }
 
-    /// Submits a prompt and waits until the agent has ended.
+    /// Submits a prompt, or continues one of an earlier process, and waits until the agent has
+    /// ended.
     async fn prompt(
-        &self,
+        &mut self,
         runtime: &AgentRuntime,
         session: &AgentSession,
         text: &str,
     ) -> Result<(), Ended> {
+        let continuation = match self.resuming.take() {
+            Some(recorded) => self.continuation(session, &recorded).await?,
+            None => Continuation::Prompt,
+        };
+        if continuation == Continuation::Prompt {
+            let after = session.with_log(|log| log.leaf_id().map(str::to_owned));
+            self.state.step = Step::Agent { prompt: text.to_owned(), after };
+        }
+        self.save()?;
         let working = async {
-            match session.submit(text, PromptOptions::default().literal()).await? {
-                Disposition::Started(run) => Ok(Box::pin(run.finish()).await),
-                _ => Ok(LoopOutcome::Completed),
+            match continuation {
+                Continuation::Verify => Ok(LoopOutcome::Completed),
+                Continuation::Resume => Ok(Box::pin(session.resume().await?.finish()).await),
+                Continuation::Prompt => {
+                    match session.submit(text, PromptOptions::default().literal()).await? {
+                        Disposition::Started(run) => Ok(Box::pin(run.finish()).await),
+                        _ => Ok(LoopOutcome::Completed),
+                    }
+                }
             }
         };
         let outcome: Result<LoopOutcome, PromptError> = tokio::select! {
@@ -97,7 +122,11 @@ impl Running {
             return Err(Ended::new(outcome, "The run was interrupted."));
         }
         match outcome.map_err(Ended::from)? {
-            LoopOutcome::Completed => Ok(()),
+            LoopOutcome::Completed => {
+                self.state.step = Step::Verify;
+                self.save()
+            }
+            LoopOutcome::Suspended => Err(self.suspended(session)),
             LoopOutcome::Limit { limit } => Err(Ended::at_limit(limit)),
             LoopOutcome::Failed { error } => Err(ended::provider_failure(&error)),
             LoopOutcome::Repetition { repetition } => {

@@ -1,11 +1,13 @@
 //! `pi run`: executes a contract, shows its progress, and exits with the code of its outcome.
 
+mod resume;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
-use pi_converge::{Contract, Outcome, Progress, Report, RunOptions};
+use pi_converge::{Contract, Interrupt, Outcome, Progress, Report, RunOptions};
 use serde_json::json;
 
 use super::progress::StderrUi;
@@ -21,6 +23,12 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         Ok(environment) => environment,
         Err(error) => return fail(&error, Exit::Configuration),
     };
+    if args.has("list") {
+        return resume::list(&environment);
+    }
+    if let Some(reference) = args.value("resume") {
+        return resume::run(args, reference, environment);
+    }
     let contract = match contract(args) {
         Ok(contract) => contract,
         Err(error) => return fail(&error, Exit::Usage),
@@ -29,7 +37,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
 }
 
 fn contract(args: &CommandArgs) -> Result<Contract, String> {
-    let goal = args.word(0).unwrap_or_default();
+    let goal = args.word(0).ok_or("the task is missing: give a task file or a goal")?;
     let checks: Vec<_> = args.values("check").map(|command| json!({"command": command})).collect();
     let mut value = json!({ "goal": goal, "verify": checks });
     if let Some(model) = args.value("model") {
@@ -39,23 +47,35 @@ fn contract(args: &CommandArgs) -> Result<Contract, String> {
 }
 
 async fn perform(contract: Contract, environment: Environment) -> ExitCode {
+    let options = options(environment);
+    let interrupt = options.interrupt.clone();
+    match until_signal(pi_converge::run(contract, options), &interrupt).await {
+        Ok(report) => finish(&report),
+        Err(error) => fail(&error.to_string(), Exit::Failed),
+    }
+}
+
+/// Returns the options of a run.
+fn options(environment: Environment) -> RunOptions {
     let mut agent = setup::options(&Arguments::default(), environment);
     agent.ui = Arc::new(StderrUi);
     agent.mode = RunMode::Print;
     let mut options = RunOptions::new(agent);
     options.version = env!("CARGO_PKG_VERSION").to_owned();
     options.on_progress = Arc::new(show);
-    let interrupt = options.interrupt.clone();
-    let running = pi_converge::run(contract, options);
+    options
+}
+
+/// Waits for a run, and ends it early after a signal.
+async fn until_signal<T>(running: impl Future<Output = T>, interrupt: &Interrupt) -> T {
     tokio::pin!(running);
-    let report = tokio::select! {
-        report = &mut running => report,
+    tokio::select! {
+        ended = &mut running => ended,
         exit = signal() => {
             interrupt.interrupt(interrupted(exit));
             running.await
         }
-    };
-    finish(&report)
+    }
 }
 
 fn interrupted(exit: Exit) -> Outcome {
@@ -82,6 +102,7 @@ fn show(progress: &Progress) {
 fn finish(report: &Report) -> ExitCode {
     let printed = report.text.as_ref().map(|text| print(&format!("{text}\n")));
     note(&format!("{}: {}", report.outcome, report.reason));
+    resume::hint(report);
     match printed {
         Some(failed) if failed != ExitCode::SUCCESS && report.exit_code == 0 => failed,
         _ => ExitCode::from(report.exit_code),

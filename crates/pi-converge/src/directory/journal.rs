@@ -1,0 +1,202 @@
+//! The journal of a run: what is about to happen, and what has happened.
+//!
+//! A line that announces a tool call is on disk before the call is executed. A call that was
+//! announced and has no result may have had its effects, so that it is never executed again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pi_agent::Spent;
+use pi_coding_agent::guard::AnnounceCall;
+use pi_protocol::{ToolResultMessage, now_ms};
+use serde::{Deserialize, Serialize};
+
+use super::{DirectoryError, RunDirectory};
+use crate::outcome::Outcome;
+
+const NAME: &str = "journal.jsonl";
+
+/// A line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(crate) enum JournalEntry {
+    /// A process begins or continues the run.
+    Process { id: u32 },
+    /// The model has answered; calls with the ids of earlier ones are new calls from here on.
+    Answer { session: String, spent: Spent },
+    /// A tool call is about to be executed.
+    Call { session: String, id: String, tool: String },
+    /// A tool call has ended.
+    Result { session: String, result: Arc<ToolResultMessage> },
+    /// The run has ended.
+    End { outcome: Outcome },
+}
+
+/// A line with its time in milliseconds since the epoch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Line {
+    time: f64,
+    #[serde(flatten)]
+    entry: JournalEntry,
+}
+
+/// The progress of a tool call, as the journal has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum CallState {
+    /// The call was not executed.
+    NotStarted,
+    /// The execution began, and no result was recorded.
+    Started {
+        /// Time in milliseconds since the epoch.
+        at: f64,
+    },
+    /// The result, which may not be in the session log.
+    Ended(Arc<ToolResultMessage>),
+}
+
+/// The journal of a run.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    file: Mutex<File>,
+    /// The first line that could not be written.
+    failure: Mutex<Option<String>>,
+}
+
+impl Journal {
+    /// Opens the journal of a run for appending.
+    pub(crate) fn open(directory: &RunDirectory) -> Result<Self, DirectoryError> {
+        let path = directory.path().join(NAME);
+        let open = || -> io::Result<File> {
+            let mut options = OpenOptions::new();
+            options.create(true).read(true).append(true);
+            let mut file = options.open(&path)?;
+            if ends_torn(&mut file)? {
+                file.write_all(b"\n")?;
+            }
+            Ok(file)
+        };
+        let file = open().map_err(DirectoryError::io("open", &path))?;
+        Ok(Self { file: Mutex::new(file), failure: Mutex::default() })
+    }
+
+    /// Appends a line. Calls are on disk when this returns.
+    pub(crate) fn append(&self, entry: JournalEntry) -> io::Result<()> {
+        let is_call = matches!(entry, JournalEntry::Call { .. });
+        let mut line = serde_json::to_vec(&Line { time: now_ms(), entry })?;
+        line.push(b'\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&line)?;
+        if is_call {
+            file.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Appends a line that follows an event. A failure is reported at the end of the run.
+    pub(crate) fn record(&self, entry: JournalEntry) {
+        if let Err(error) = self.append(entry) {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert_with(|| format!("the journal could not be written: {error}"));
+        }
+    }
+
+    /// Returns the first failure of [`Journal::record`].
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the function that announces the calls of a session.
+    pub(crate) fn announce(self: &Arc<Self>, session: &str) -> AnnounceCall {
+        let (journal, session) = (Arc::clone(self), session.to_owned());
+        Arc::new(move |call| {
+            let (session, id, tool) = (session.clone(), call.id.to_owned(), call.tool.to_owned());
+            journal.append(JournalEntry::Call { session, id, tool })
+        })
+    }
+}
+
+/// The journal of an earlier process.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded(Vec<Line>);
+
+impl Recorded {
+    /// Reads the journal of a run. A torn line announced nothing that happened.
+    pub(crate) fn read(directory: &Path) -> Result<Self, DirectoryError> {
+        let path = directory.join(NAME);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(DirectoryError::io("read", &path)(error)),
+        };
+        let lines = text.split(|byte| *byte == b'\n');
+        Ok(Self(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()))
+    }
+
+    /// Returns the progress of a call of the last answer of a session.
+    pub(crate) fn call(&self, session: &str, call_id: &str) -> CallState {
+        let mut state = CallState::NotStarted;
+        for Line { time, entry } in self.since_answer(session) {
+            match entry {
+                JournalEntry::Call { session: of, id, .. } if of == session && id == call_id => {
+                    state = CallState::Started { at: *time };
+                }
+                JournalEntry::Result { session: of, result }
+                    if of == session && result.tool_call_id == call_id =>
+                {
+                    state = CallState::Ended(Arc::clone(result));
+                }
+                _ => {}
+            }
+        }
+        state
+    }
+
+    fn since_answer(&self, session: &str) -> &[Line] {
+        let is_answer = |line: &Line| matches!(&line.entry, JournalEntry::Answer { session: of, .. } if of == session);
+        let start = self.0.iter().rposition(is_answer).unwrap_or(0);
+        self.0.get(start..).unwrap_or_default()
+    }
+
+    /// Returns the consumption so far: the larger one of `saved` and the last recorded one, and the
+    /// calls since.
+    pub(crate) fn consumption(&self, saved: &Spent) -> Spent {
+        let mut calls = 0;
+        let mut spent = saved.clone();
+        for line in self.0.iter().rev() {
+            match &line.entry {
+                JournalEntry::Call { .. } => calls += 1,
+                JournalEntry::Answer { spent: recorded, .. } => {
+                    spent = later(&spent, recorded, calls);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        spent
+    }
+}
+
+/// Combines a saved consumption with a recorded one that `calls` tool calls followed. Consumption
+/// only grows, so that the larger number is the newer one.
+fn later(saved: &Spent, recorded: &Spent, calls: u32) -> Spent {
+    let mut spent = recorded.clone();
+    spent.turns = spent.turns.max(saved.turns);
+    spent.tool_calls = spent.tool_calls.saturating_add(calls).max(saved.tool_calls);
+    spent.tokens = spent.tokens.max(saved.tokens);
+    spent.cost = spent.cost.max(saved.cost);
+    spent.output_bytes = spent.output_bytes.max(saved.output_bytes);
+    spent.wall_time = spent.wall_time.max(saved.wall_time);
+    spent
+}
+
+fn ends_torn(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}

@@ -1,0 +1,78 @@
+//! Continuing a run: after an approval, an interruption, or the death of its process.
+//!
+//! The directory of the run has everything: the contract, the step, the session and the journal. No
+//! action that may have been executed is executed again.
+
+mod approver;
+mod calls;
+mod continuation;
+mod relocate;
+
+use std::path::PathBuf;
+
+pub(crate) use approver::DeferringApprover;
+pub use approver::{Decisions, InvalidDecision};
+pub(crate) use continuation::Continuation;
+pub(crate) use relocate::relocate;
+
+use crate::contract::Contract;
+use crate::directory::{
+    CONTRACT, DirectoryError, Journal, PENDING, REPORT, Recorded, RunDirectory, RunState,
+};
+use crate::outcome::Outcome;
+use crate::report::{PendingAction, Report};
+use crate::run::{RunOptions, Running};
+
+/// Reasons why a run cannot be resumed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// The directory of the run cannot be used.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// A decision does not fit the pending actions.
+    #[error(transparent)]
+    Decision(#[from] InvalidDecision),
+    /// The directory in which the run worked does not exist here.
+    #[error("the workspace {} does not exist", .0.display())]
+    NoWorkspace(PathBuf),
+}
+
+/// Continues a run at the point where it ended. The report of a run that is complete is returned as
+/// it is.
+pub async fn resume(
+    reference: &str,
+    decisions: &Decisions,
+    mut options: RunOptions,
+) -> Result<Report, ResumeError> {
+    let directory = RunDirectory::open(&options.runs_directory(), reference)?;
+    let mut state = RunState::read(&directory)?;
+    let contract: Contract = directory.read(CONTRACT)?.ok_or_else(|| DirectoryError::Damaged {
+        path: directory.path().join(CONTRACT),
+        reason: "the file does not exist".to_owned(),
+    })?;
+    let pending: Vec<PendingAction> = directory.read(PENDING)?.unwrap_or_default();
+    let approver = DeferringApprover::new(&pending, decisions)?;
+    let is_over = state.outcome.is_some_and(|outcome| !outcome.is_resumable());
+    if is_over && let Some(report) = directory.read::<Report>(REPORT)? {
+        return Ok(report);
+    }
+    if state.outcome == Some(Outcome::NeedsApproval)
+        && decisions.is_empty()
+        && let Some(report) = directory.read::<Report>(REPORT)?
+    {
+        return Ok(report);
+    }
+    let cwd = options.workspace.take().unwrap_or_else(|| state.cwd.clone());
+    if !cwd.is_dir() {
+        return Err(ResumeError::NoWorkspace(cwd));
+    }
+    state.cwd.clone_from(&cwd);
+    options.agent.environment.cwd = cwd;
+    let recorded = Recorded::read(directory.path())?;
+    let journal = Journal::open(&directory)?;
+    state.outcome = None;
+    let running =
+        Running::resumed(contract, options, directory, state, journal, approver, recorded);
+    Ok(running.execute().await)
+}
