@@ -27,6 +27,7 @@ mod scan;
 mod state;
 mod store;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -281,6 +282,13 @@ impl Checkpoints {
         self.go(before, run)
     }
 
+    /// Restores any checkpoint, from the current one. Files that have changed since the current
+    /// checkpoint are not touched but reported.
+    pub fn restore(&mut self, to: usize) -> Result<RestoreReport, CheckpointError> {
+        let current = self.current().ok_or(CheckpointError::Unknown(to))?;
+        self.go(current, to)
+    }
+
     /// Returns the content that a file had at a checkpoint, if it was stored. The path has the form
     /// of [`Change::path`].
     pub fn content(&self, at: usize, path: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
@@ -288,6 +296,17 @@ impl Checkpoints {
             Some(FileState::File { hash: Some(hash), .. }) => self.objects.read(hash).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// Returns the state that a path had at a checkpoint. The path has the form of
+    /// [`Change::path`].
+    pub fn state(&self, at: usize, path: &str) -> Result<Option<FileState>, CheckpointError> {
+        Ok(self.journal.state_at(at)?.items.get(path).cloned())
+    }
+
+    /// Returns the paths that a checkpoint covers, with their states.
+    pub fn paths(&self, at: usize) -> Result<BTreeMap<String, FileState>, CheckpointError> {
+        Ok(self.journal.state_at(at)?.items)
     }
 
     fn go(&mut self, from: usize, to: usize) -> Result<RestoreReport, CheckpointError> {
