@@ -15,6 +15,7 @@ mod tool_names;
 mod tools;
 mod trust;
 mod user_resources;
+mod user_shell;
 mod workspace;
 
 use std::path::Path;
@@ -39,6 +40,7 @@ pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolFilter, ToolSelect
 pub use trust::load_settings;
 use user_resources::find_extensions;
 pub use user_resources::load_resources;
+pub use user_shell::UserShell;
 
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};

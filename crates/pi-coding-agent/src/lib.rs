@@ -70,8 +70,8 @@ mod tap;
 
 pub use create::{
     AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, OpenExtension,
-    ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, create_agent_session,
-    find_flags, find_omissions,
+    ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, UserShell,
+    create_agent_session, find_flags, find_omissions,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

@@ -12,8 +12,8 @@ use super::model::choose_model;
 use super::services::{Occasion, Services};
 use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
-use crate::config::Settings;
 use crate::config::settings::{ApprovalPolicy, Profile};
+use crate::config::{Settings, SettingsStore};
 use crate::extension::ExtensionFailure;
 use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
@@ -23,11 +23,22 @@ use crate::{Omission, configured_secrets};
 /// Loads the guard of a session in this directory, to test its decisions. It approves nothing.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     let (settings, _) = load_settings(options, None, &mut Vec::new());
+    guard_of(options, &settings, &[])
+}
+
+/// Creates a guard outside of a session. The files `read_only` cannot be written, besides those that
+/// the settings protect.
+pub(super) fn guard_of(
+    options: &AgentOptions,
+    settings: &SettingsStore,
+    read_only: &[PathBuf],
+) -> Result<Guard, GuardError> {
     if let Some(problem) = settings.guard_error() {
         return Err(GuardError::Settings(problem.clone()));
     }
     let environment = &options.environment;
-    let plan = GuardPlan::new(settings.settings(), environment);
+    let mut plan = GuardPlan::new(settings.settings(), environment);
+    plan.protected.extend(read_only.iter().cloned());
     let policy = rules::load(environment, settings.is_trusted(), &plan.rules)?;
     let approver = options.approver.clone();
     let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());

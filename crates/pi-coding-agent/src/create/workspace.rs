@@ -13,12 +13,34 @@ use pi_tools::{
 
 use super::CreateError;
 use super::services::Services;
+use crate::Environment;
 use crate::config::Settings;
 use crate::guard::Guard;
 
 /// Variables about a session, which an agent inside of another must not inherit.
 const OWN_VARIABLES: &[&str] =
     &["PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL"];
+
+/// Returns the variables of the process without those about a session.
+pub(super) fn own_variables(environment: &Environment) -> BTreeMap<OsString, OsString> {
+    let variables = environment.variables.iter();
+    let own = variables.filter(|(name, _)| !OWN_VARIABLES.contains(&name.as_str()));
+    own.map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+/// Returns the settings of commands, without variables.
+pub(super) fn bash_settings(
+    settings: &Settings,
+    environment: &Environment,
+    guard: &Guard,
+) -> BashSettings {
+    let mut bash = BashSettings::default();
+    bash.shell = settings.shell_path.as_ref().map(|p| environment.expand(p, &environment.cwd));
+    bash.command_prefix.clone_from(&settings.shell_command_prefix);
+    bash.output_directory = Some(environment.temporary());
+    bash.max_timeout = guard.plan().longest_command;
+    bash
+}
 
 impl Services {
     pub(super) async fn workspace(
@@ -31,12 +53,7 @@ impl Services {
         let options = &self.options;
         let environment = &options.environment;
         let spec = settings.executor();
-        let own: BTreeMap<OsString, OsString> = environment
-            .variables
-            .iter()
-            .filter(|(name, _)| !OWN_VARIABLES.contains(&name.as_str()))
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
+        let own = own_variables(environment);
         let plain = Host::default().with_supervisor(options.supervisor.clone());
         let host = match guard.host()? {
             // The sandbox is a property of this machine: another one cannot promise it.
@@ -54,12 +71,8 @@ impl Services {
             guard.set_remote_directories(connected.cwd.clone(), connected.home.clone());
         }
 
-        let mut bash = BashSettings::default();
+        let mut bash = bash_settings(settings, environment, guard);
         bash.base_environment = connected.base_environment;
-        bash.shell = settings.shell_path.as_ref().map(|p| environment.expand(p, &environment.cwd));
-        bash.command_prefix.clone_from(&settings.shell_command_prefix);
-        bash.output_directory = Some(environment.temporary());
-        bash.max_timeout = guard.plan().longest_command;
         // Another machine has an environment of its own; ours may contain its secrets.
         bash.environment = if spec == ExecutorSpec::Local { own } else { BTreeMap::new() };
         bash.environment.insert("AI_AGENT".into(), "pi".into());

@@ -1,0 +1,78 @@
+//! A shell for commands that the user configured and no model wrote, such as the checks of a task.
+//!
+//! It has a sandbox of its own, without the processes, the private `/tmp` and the approvals of any
+//! session.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_protocol::CancelToken;
+use pi_tools::{CommandResult, ExecutorSpec, Host, Workspace};
+use tokio::sync::mpsc::Sender;
+
+use super::guarding::guard_of;
+use super::trust::load_settings;
+use super::workspace::{bash_settings, own_variables};
+use super::{AgentOptions, CreateError};
+use crate::guard::{Guard, describe_refused};
+use crate::session::BashError;
+
+/// A shell for commands that the user configured.
+#[derive(Debug)]
+pub struct UserShell {
+    guard: Arc<Guard>,
+    workspace: Arc<Workspace>,
+}
+
+impl UserShell {
+    /// Opens a shell in the working directory of the options, with the sandbox of their settings.
+    /// Commands cannot write the files `read_only`. Output that is too long for a result is saved
+    /// in the directory `output` as long as the shell exists.
+    pub fn open(
+        options: &AgentOptions,
+        read_only: &[PathBuf],
+        output: &Path,
+    ) -> Result<Self, CreateError> {
+        let (settings, _) = load_settings(options, None, &mut Vec::new());
+        let spec = settings.settings().executor();
+        if spec != ExecutorSpec::Local {
+            return Err(CreateError::UnsandboxedExecutor(spec));
+        }
+        let environment = &options.environment;
+        let guard = Arc::new(guard_of(options, &settings, read_only)?);
+        let plain = Host::default().with_supervisor(options.supervisor.clone());
+        let host = guard.host()?.unwrap_or(plain);
+        let mut bash = bash_settings(settings.settings(), environment, &guard);
+        bash.environment = own_variables(environment);
+        bash.output_directory = Some(output.to_owned());
+        // The caller knows how long its commands may take.
+        bash.max_timeout = None;
+        let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
+        let workspace = Workspace::new(Arc::new(host), cwd, home).with_bash(bash);
+        Ok(Self { guard, workspace: Arc::new(workspace) })
+    }
+
+    /// Runs a command until it ends or is canceled; all its processes end with it. The result is
+    /// redacted, the chunks are not.
+    pub async fn run(
+        &self,
+        command: &str,
+        cancel: &CancelToken,
+        chunks: Sender<String>,
+    ) -> Result<CommandResult, BashError> {
+        self.guard.check_user_command(command).map_err(BashError::Failed)?;
+        let workspace = self.guard.user_workspace(&self.workspace, command);
+        let ended = pi_tools::run_command(&workspace, command, cancel, chunks).await;
+        let mut ended = ended.map_err(|error| BashError::Failed(error.message().to_owned()))?;
+        ended.output = self.guard.redact(&ended.output).into_owned();
+        if let Some(refused) = describe_refused(&self.guard.take_refused_programs()) {
+            ended.output.push_str(&format!("\n[{}]", self.guard.redact(&refused)));
+        }
+        Ok(ended)
+    }
+
+    /// Redacts the credentials in a text.
+    pub fn redact(&self, text: &str) -> String {
+        self.guard.redact(text).into_owned()
+    }
+}
