@@ -73,6 +73,10 @@ pub struct Contract {
     /// Checks that the runtime makes after the agent has ended.
     #[serde(default)]
     pub verify: Vec<Check>,
+    /// Makes the command checks before the agent starts, too: a check that passes then proves
+    /// nothing. True by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify_before: Option<bool>,
     /// Guardrails, in the format of the setting `guardrails`.
     #[serde(default)]
     pub guardrails: Vec<Value>,

@@ -19,6 +19,8 @@ mod report;
 mod resume;
 mod run;
 mod task;
+mod verify;
+mod workspace;
 
 pub use contract::*;
 pub use directory::{DirectoryError, RunDirectory, RunInfo, list_runs};
@@ -28,3 +30,6 @@ pub use report::*;
 pub use resume::{Decisions, InvalidDecision, ResumeError, resume};
 pub use run::{Ended, Interrupt, Progress, RunOptions, run};
 pub use task::{Document, Place, Problem};
+pub use workspace::{
+    BroughtBack, ChangedFile, Changes, RunWorkspace, SavedPatch, WorkspaceError, WorkspacePlaces,
+};

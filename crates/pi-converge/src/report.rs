@@ -87,6 +87,9 @@ pub struct CheckReport {
     pub kind: String,
     /// True if the check passed.
     pub passed: bool,
+    /// True if the check was not made, because another one failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
     /// What failed, one sentence each.
     pub failures: Vec<String>,
     /// Findings with a place, for annotations.

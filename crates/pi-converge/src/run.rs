@@ -9,6 +9,7 @@ mod durable;
 mod ended;
 mod options;
 mod progress;
+mod work;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -18,8 +19,9 @@ use pi_coding_agent::AgentOptions;
 
 pub use ended::Ended;
 pub use progress::Progress;
+use work::Work;
 
-use crate::contract::Contract;
+use crate::contract::{AttemptStrategy, Contract};
 use crate::directory::{
     CONTRACT, DirectoryError, Journal, JournalEntry, PENDING, REPORT, Recorded, RunDirectory,
     RunState, STATE, Step,
@@ -27,6 +29,7 @@ use crate::directory::{
 use crate::outcome::Outcome;
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
 use crate::resume::DeferringApprover;
+use crate::verify::proves_nothing;
 
 /// The surroundings of a run.
 #[derive(Clone)]
@@ -120,6 +123,9 @@ pub(crate) struct Running {
     pub(crate) resuming: Option<Recorded>,
     pub(crate) pending: Vec<PendingAction>,
     pub(crate) session_file: Option<PathBuf>,
+    /// The structured result of the agent.
+    pub(crate) result: Option<serde_json::Value>,
+    pub(crate) work: Work,
 }
 
 /// Executes a contract in a new run directory.
@@ -161,6 +167,8 @@ impl Running {
             resuming: None,
             pending: Vec::new(),
             session_file: None,
+            result: None,
+            work: Work::default(),
         }
     }
 
@@ -184,6 +192,7 @@ impl Running {
     pub(crate) async fn execute(mut self) -> Report {
         self.journal.record(JournalEntry::Process { id: std::process::id() });
         let ended = Box::pin(self.attempts()).await;
+        let ended = self.settle(ended);
         self.finish(ended)
     }
 
@@ -201,11 +210,9 @@ impl Running {
         loop {
             self.options.report_progress(&Progress::Attempt { number, count });
             let ended = Box::pin(self.attempt(number)).await;
-            let retry = matches!(
-                ended.outcome,
-                Outcome::FailedVerification | Outcome::Stuck | Outcome::InvalidOutput
-            );
-            if !retry || number >= count {
+            let is_best = self.contract.attempts.strategy == AttemptStrategy::Best;
+            let goes_on = ended.may_be_retried() || is_best && ended.outcome == Outcome::Converged;
+            if !goes_on || number >= count {
                 return ended;
             }
             number += 1;
@@ -220,7 +227,8 @@ impl Running {
 
     /// Writes the end of the run into its directory.
     fn finish(mut self, ended: Ended) -> Report {
-        let mut problems: Vec<String> = self.journal.failure().into_iter().collect();
+        let mut problems = std::mem::take(&mut self.work.problems);
+        problems.extend(self.journal.failure());
         let outcome = ended.outcome;
         self.state.outcome = Some(outcome);
         self.state.spent = self.budget.spent();
@@ -234,6 +242,10 @@ impl Running {
             report.problems.push(error.to_string());
         }
         report
+    }
+
+    fn run_directory(&self) -> PathBuf {
+        self.directory.path().to_owned()
     }
 
     fn report(self, ended: Ended, problems: Vec<String>) -> (RunDirectory, Report) {
@@ -250,10 +262,10 @@ impl Running {
             started: self.state.started,
             finished: jiff::Timestamp::now().to_string(),
             text: self.text,
-            result: None,
+            result: self.result,
             checks: self.checks,
+            proves_nothing: proves_nothing(&self.contract, &self.state.before),
             before: self.state.before,
-            proves_nothing: false,
             attempts: self.attempts,
             limits: LimitReport {
                 spent,
@@ -261,14 +273,18 @@ impl Running {
                 reached: limit,
             },
             actions: Vec::new(),
-            files: Vec::new(),
-            diff: None,
-            diff_file: None,
+            files: self.work.files,
+            diff: self.work.diff,
+            diff_file: self.work.diff_file,
             pending: self.pending,
             stuck: None,
             directory: Some(self.directory.path().to_owned()),
             session: self.session_file,
-            reproduction: Reproduction { version: self.options.version, ..Reproduction::default() },
+            reproduction: Reproduction {
+                version: self.options.version,
+                commit: self.work.commit,
+                ..Reproduction::default()
+            },
             problems,
         };
         (self.directory, report)

@@ -54,6 +54,9 @@ pub struct Expect {
     /// JUnit file that the command writes. It must be new, have at least one test and no failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub junit: Option<PathBuf>,
+    /// Accepts fewer tests than before the run, or none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fewer_tests: bool,
 }
 
 /// The files that the run may and must change. Patterns are globs relative to the workspace.
@@ -113,8 +116,8 @@ pub struct JsonCheck {
 pub struct JsonTest {
     /// JSON pointer of the value.
     pub pointer: String,
-    /// The exact value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The exact value; `null` is a value, too.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub equals: Option<Value>,
     /// Regular expression for a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,6 +131,11 @@ pub struct JsonTest {
     /// Maximum of a number, or of the length of a list or string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
+}
+
+/// Reads a value that is there, also if it is null.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// A review of the diff by another model.

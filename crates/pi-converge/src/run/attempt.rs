@@ -1,19 +1,16 @@
 //! One attempt: a session that gets the goal, and the rounds of its verification.
 
-use std::fmt::Write as _;
-
 use pi_agent::Outcome as LoopOutcome;
 use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions};
 use pi_coding_agent::{AgentRuntime, create_agent_session};
-use tokio::time::Instant;
 
 use super::options::agent_options;
 use super::{Ended, Progress, Running, ended};
-use crate::contract::{Check, CommandCheck};
 use crate::directory::Step;
 use crate::outcome::Outcome;
-use crate::report::{AttemptReport, CheckReport};
+use crate::report::AttemptReport;
 use crate::resume::Continuation;
+use crate::verify::{feedback, proves_nothing};
 
 impl Running {
     /// Makes one attempt.
@@ -23,6 +20,9 @@ impl Running {
             Err(ended) => return ended,
         };
         options.budget = Some(self.budget.clone());
+        if let Err(ended) = self.prepare(number, &mut options).await {
+            return ended;
+        }
         if let Err(ended) = self.make_durable(&mut options, number) {
             return ended;
         }
@@ -40,8 +40,10 @@ impl Running {
         attempt.spent.turns -= self.state.spent_before.turns;
         let failed = self.checks.iter().filter(|check| !check.passed);
         attempt.failed = failed.map(|check| check.name.clone()).collect();
-        self.attempts.push(attempt);
         self.text = session.last_assistant_text();
+        let cost = self.budget.spent().cost - self.state.spent_before.cost;
+        attempt.diff_lines = self.attempt_ended(self.attempts.len(), &ended, cost);
+        self.attempts.push(attempt);
         runtime.shut_down().await;
         ended
     }
@@ -63,23 +65,58 @@ impl Running {
             if let Err(ended) = self.prompt(runtime, session, &prompt).await {
                 return ended;
             }
+            // Nothing of the agent runs while its work is checked.
+            if let Some(background) = session.workspace().background() {
+                background.stop_all().await;
+            }
             self.options.report_progress(&Progress::Verifying);
-            self.verify(session).await;
-            if let Some(outcome) = self.options.interrupt.outcome() {
-                return Ended::new(outcome, "The run was interrupted.");
+            let passed = match Box::pin(self.verify(attempt.number, attempt.rounds)).await {
+                Ok(passed) => passed,
+                Err(ended) => return self.interrupted().unwrap_or(ended),
+            };
+            if let Some(ended) = self.interrupted() {
+                return ended;
             }
-            let failed: Vec<&CheckReport> =
-                self.checks.iter().filter(|check| !check.passed).collect();
-            if failed.is_empty() {
-                return Ended::new(Outcome::Converged, "All checks passed.");
+            if passed {
+                return Ended::new(Outcome::Converged, self.converged());
             }
-            if attempt.rounds > self.contract.attempts.rounds() {
-                let names: Vec<&str> = failed.iter().map(|check| check.name.as_str()).collect();
-                let reason = format!("Checks failed: {}.", names.join(", "));
-                return Ended::new(Outcome::FailedVerification, reason);
+            let rounds = self.contract.attempts.rounds();
+            if attempt.rounds > rounds {
+                return Ended::new(Outcome::FailedVerification, self.failed());
             }
-            prompt = feedback(&failed);
+            prompt = feedback(&self.contract, &self.checks, rounds - attempt.rounds);
         }
+    }
+
+    /// Returns the end of the run if it was interrupted.
+    pub(super) fn interrupted(&self) -> Option<Ended> {
+        let outcome = self.options.interrupt.outcome()?;
+        Some(Ended::new(outcome, "The run was interrupted."))
+    }
+
+    /// Describes the success.
+    fn converged(&self) -> String {
+        let count = self.checks.len();
+        match count {
+            0 => "The agent has ended. The task has no checks, so nothing was verified.".to_owned(),
+            _ if proves_nothing(&self.contract, &self.state.before) => format!(
+                "All {count} checks passed, but they passed before the run, too: they prove nothing."
+            ),
+            1 => "The check passed.".to_owned(),
+            _ => format!("All {count} checks passed."),
+        }
+    }
+
+    /// Describes the failed checks.
+    fn failed(&self) -> String {
+        let failed = self.checks.iter().filter(|check| !check.passed && !check.skipped);
+        let failed: Vec<String> = failed
+            .map(|check| match check.failures.first() {
+                Some(failure) => format!("{}: {failure}", check.name),
+                None => check.name.clone(),
+            })
+            .collect();
+        format!("Checks failed: {}.", failed.join("; "))
     }
 
     /// Submits a prompt, or continues one of an earlier process, and waits until the agent has
@@ -135,59 +172,4 @@ impl Running {
             _ => Err(Ended::new(Outcome::Failed, "The agent was aborted.")),
         }
     }
-
-    async fn verify(&mut self, session: &AgentSession) {
-        self.checks.clear();
-        for check in self.contract.verify.clone() {
-            let Check::Command(command) = check else { continue };
-            let report = run_check(session, &command, self.options.interrupt.token()).await;
-            self.options.report_progress(&Progress::Checked(report.clone()));
-            self.checks.push(report);
-        }
-    }
-}
-
-async fn run_check(
-    session: &AgentSession,
-    check: &CommandCheck,
-    cancel: &pi_agent::CancelToken,
-) -> CheckReport {
-    let started = Instant::now();
-    let (chunks, mut received) = tokio::sync::mpsc::channel(16);
-    let draining = async { while received.recv().await.is_some() {} };
-    let running = pi_tools::run_command(session.workspace(), &check.command, cancel, chunks);
-    let (ended, ()) = tokio::join!(running, draining);
-    let mut report = CheckReport {
-        name: Check::Command(check.clone()).name(),
-        kind: "command".to_owned(),
-        duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-        ..CheckReport::default()
-    };
-    match ended {
-        Ok(result) => {
-            report.passed = result.exit_code == Some(check.expect.exit);
-            report.exit_code = result.exit_code;
-            report.output = Some(session.redacted(&result.output).into_owned());
-            if !report.passed {
-                let code = result.exit_code.map_or("none".to_owned(), |code| code.to_string());
-                let expected = check.expect.exit;
-                report.failures.push(format!("exit code {code}, expected {expected}"));
-            }
-        }
-        Err(error) => report.failures.push(error.message().to_owned()),
-    }
-    report
-}
-
-/// Returns the message that returns failed checks to the agent.
-fn feedback(failed: &[&CheckReport]) -> String {
-    let mut text = "The work is not complete: these checks failed. Fix the cause.\n".to_owned();
-    for check in failed {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\n## {}\n{}\n", check.name, check.failures.join("\n"));
-        if let Some(output) = &check.output {
-            let _ = write!(text, "\n```\n{}\n```\n", output.trim_end());
-        }
-    }
-    text
 }

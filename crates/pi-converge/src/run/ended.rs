@@ -26,6 +26,14 @@ impl Ended {
         Self { outcome, reason: reason.into(), limit: None }
     }
 
+    /// Returns true if another attempt can have another outcome.
+    pub(crate) fn may_be_retried(&self) -> bool {
+        matches!(
+            self.outcome,
+            Outcome::FailedVerification | Outcome::Stuck | Outcome::InvalidOutput
+        )
+    }
+
     pub(crate) fn at_limit(limit: Limit) -> Self {
         let reason = format!("The run reached its limit: {limit}.");
         Self { outcome: Outcome::Limit, reason, limit: Some(limit) }
@@ -34,7 +42,13 @@ impl Ended {
 
 impl From<&NotCreated> for Ended {
     fn from(refused: &NotCreated) -> Self {
-        let outcome = match &refused.error {
+        Self::from(&refused.error)
+    }
+}
+
+impl From<&CreateError> for Ended {
+    fn from(error: &CreateError) -> Self {
+        let outcome = match error {
             CreateError::Model(_) => Outcome::NoModel,
             CreateError::Guard(GuardError::Sandbox(_)) | CreateError::UnsandboxedExecutor(_) => {
                 Outcome::SandboxUnavailable
@@ -46,7 +60,7 @@ impl From<&NotCreated> for Ended {
             | CreateError::FlagValue(_) => Outcome::InvalidTask,
             _ => Outcome::Failed,
         };
-        Self::new(outcome, refused.error.to_string())
+        Self::new(outcome, error.to_string())
     }
 }
 

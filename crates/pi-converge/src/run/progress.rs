@@ -13,6 +13,8 @@ pub enum Progress {
         /// Number of attempts that are permitted.
         count: u32,
     },
+    /// A check is complete that was made before the agent started.
+    Before(CheckReport),
     /// The agent works.
     Round {
         /// Number of the round, from 1.

@@ -3,3 +3,4 @@
 mod contract;
 mod document;
 mod output;
+mod workspace;

@@ -91,6 +91,10 @@ fn show(progress: &Progress) {
             note(&format!("attempt {number} of {count}"));
         }
         Progress::Round { number } => note(&format!("round {number}")),
+        Progress::Before(check) if check.passed => {
+            note(&format!("passed already before the run: {}", check.name));
+        }
+        Progress::Before(check) => note(&format!("fails before the run: {}", check.name)),
         Progress::Checked(check) if check.passed => note(&format!("passed: {}", check.name)),
         Progress::Checked(check) => {
             note(&format!("failed: {}: {}", check.name, check.failures.join("; ")));

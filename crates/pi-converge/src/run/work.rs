@@ -1,0 +1,339 @@
+//! The workspace of a run over its attempts: prepared, verified, and at the end kept, brought back
+//! or undone.
+
+use std::path::PathBuf;
+
+use pi_coding_agent::{AgentOptions, checkpoint_directory};
+
+use super::{Ended, Progress, Running};
+use crate::contract::{AttemptStrategy, OnFailure};
+use crate::directory::Step;
+use crate::outcome::Outcome;
+use crate::report::{CheckReport, FileReport};
+use crate::verify::{Round, Stopped, Verifier, VerifierParts, VerifyError};
+use crate::workspace::{BroughtBack, Changes, RunWorkspace, WorkspaceError, WorkspacePlaces};
+
+/// Bytes of the diff that a report contains.
+const SHOWN_DIFF: usize = 64 * 1024;
+
+/// The workspace of the current attempt, and what the report says about it.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    current: Option<Current>,
+    /// Attempts that can become the result, for the strategy `best`.
+    candidates: Vec<Candidate>,
+    pub(crate) files: Vec<FileReport>,
+    pub(crate) diff: Option<String>,
+    pub(crate) diff_file: Option<PathBuf>,
+    pub(crate) commit: Option<String>,
+    pub(crate) problems: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Current {
+    workspace: RunWorkspace,
+    verifier: Verifier,
+    /// Added and removed lines at the last verification.
+    lines: u64,
+}
+
+/// The end of an attempt that may become the result.
+#[derive(Debug)]
+struct Candidate {
+    /// Position among the reports of attempts.
+    index: usize,
+    workspace: RunWorkspace,
+    state: usize,
+    checks: Vec<CheckReport>,
+    text: Option<String>,
+    ended: Ended,
+    lines: u64,
+    cost: f64,
+}
+
+impl From<VerifyError> for Ended {
+    fn from(error: VerifyError) -> Self {
+        match error {
+            VerifyError::Stopped(Stopped::Limit(limit)) => Self::at_limit(limit),
+            VerifyError::Stopped(Stopped::Interrupted) => {
+                Self::new(Outcome::Interrupted, "The run was interrupted.")
+            }
+            VerifyError::Pattern(_) => Self::new(Outcome::InvalidTask, error.to_string()),
+            VerifyError::Shell(error) => Self::from(&error),
+            VerifyError::Workspace(error) => Self::from(error),
+            VerifyError::Io(_) => {
+                Self::new(Outcome::Failed, format!("The checks cannot be made: {error}."))
+            }
+        }
+    }
+}
+
+impl From<WorkspaceError> for Ended {
+    fn from(error: WorkspaceError) -> Self {
+        let outcome = match &error {
+            WorkspaceError::NotADirectory(_)
+            | WorkspaceError::TooWide(_)
+            | WorkspaceError::Git(_) => Outcome::InvalidTask,
+            _ => Outcome::Failed,
+        };
+        Self::new(outcome, error.to_string())
+    }
+}
+
+impl Running {
+    /// Prepares the workspace of an attempt, and sets the directory of its agent. The first attempt
+    /// makes the checks once before the agent starts.
+    pub(super) async fn prepare(
+        &mut self,
+        number: u32,
+        options: &mut AgentOptions,
+    ) -> Result<(), Ended> {
+        let is_kept = number > 1 && self.contract.attempts.strategy == AttemptStrategy::Continue;
+        if is_kept && let Some(current) = &self.work.current {
+            options.environment.cwd = current.workspace.root().to_owned();
+            return Ok(());
+        }
+        if let Some(last) = self.work.current.take() {
+            self.leave(&last.workspace)?;
+        }
+        let environment = &self.options.agent.environment;
+        let store = checkpoint_directory(
+            &environment.agent_directory,
+            &format!("run-{}", self.directory.id()),
+        );
+        let mut places = WorkspacePlaces::new(&environment.cwd, self.run_directory(), store);
+        places.home.clone_from(&environment.home);
+        // A continued attempt uses the workspace of the first one, also in a resumed run.
+        let strategy = self.contract.attempts.strategy;
+        let place = if strategy == AttemptStrategy::Continue { 1 } else { number };
+        let workspace = RunWorkspace::prepare(&self.contract.workspace, &places, place)?;
+        options.environment.cwd = workspace.root().to_owned();
+        let directory = self.run_directory();
+        let mut verifier = Verifier::new(VerifierParts {
+            contract: &self.contract,
+            workspace: &workspace,
+            directory: &directory,
+            options: options.clone(),
+            budget: self.budget.clone(),
+            interrupt: self.options.interrupt.token().clone(),
+        })?;
+        if verifier.recover()? {
+            self.note("the checks of the interrupted run were undone".to_owned());
+        }
+        if number == 1 {
+            for note in workspace.notes() {
+                self.note(note.clone());
+            }
+            self.work.commit = workspace.commit();
+        }
+        let is_start = number == 1 && self.state.step == Step::Start;
+        if self.contract.verify_before != Some(false) && is_start && self.state.before.is_empty() {
+            let report = |check: &CheckReport| {
+                self.options.report_progress(&Progress::Before(check.clone()));
+            };
+            let before = verifier.before(&report).await;
+            self.state.before =
+                before.map_err(|error| self.interrupted().unwrap_or(error.into()))?;
+        }
+        self.work.current = Some(Current { workspace, verifier, lines: 0 });
+        Ok(())
+    }
+
+    /// Makes the checks of the contract. Returns true if all passed.
+    pub(super) async fn verify(&mut self, attempt: u32, round: u32) -> Result<bool, Ended> {
+        let Some(current) = &mut self.work.current else { return Ok(false) };
+        let options = &self.options;
+        let report =
+            |check: &CheckReport| options.report_progress(&Progress::Checked(check.clone()));
+        let result = self.result.as_ref();
+        let done = current.verifier.verify(Round { attempt, round }, result, &report).await?;
+        current.lines = done.changes.lines();
+        let passed = done.passed();
+        self.checks = done.checks;
+        for note in done.notes {
+            self.note(note);
+        }
+        Ok(passed)
+    }
+
+    /// Records the end of an attempt. Returns the number of changed lines.
+    pub(super) fn attempt_ended(&mut self, index: usize, ended: &Ended, cost: f64) -> u64 {
+        let Some(current) = &self.work.current else { return 0 };
+        let lines = current.lines;
+        if self.contract.attempts.strategy == AttemptStrategy::Best {
+            match current.workspace.take("end of an attempt") {
+                Ok(state) => self.work.candidates.push(Candidate {
+                    index,
+                    workspace: current.workspace.clone(),
+                    state,
+                    checks: self.checks.clone(),
+                    text: self.text.clone(),
+                    ended: ended.clone(),
+                    lines,
+                    cost,
+                }),
+                Err(error) => self.work.problems.push(error.to_string()),
+            }
+        }
+        lines
+    }
+
+    /// Leaves the workspace of an attempt that is not the last: in place, its changes are undone.
+    fn leave(&self, workspace: &RunWorkspace) -> Result<(), Ended> {
+        if workspace.is_in_place() {
+            workspace.rollback()?;
+        } else if self.contract.attempts.strategy != AttemptStrategy::Best {
+            workspace.remove()?;
+        }
+        Ok(())
+    }
+
+    /// Settles the workspace at the end of the run.
+    pub(super) fn settle(&mut self, ended: Ended) -> Ended {
+        let ended = self.choose_best(ended);
+        let Some(current) = self.work.current.take() else { return ended };
+        let workspace = current.workspace;
+        match workspace.changes() {
+            Ok(changes) => self.describe(&changes),
+            Err(error) => self.work.problems.push(error.to_string()),
+        }
+        let settled = if ended.outcome == Outcome::Converged {
+            self.keep_result(&workspace)
+        } else if ended.outcome.is_resumable() {
+            // The run continues in this workspace.
+            Ok(())
+        } else {
+            self.treat_failure(&workspace)
+        };
+        if let Err(error) = settled {
+            self.work.problems.push(error.to_string());
+        }
+        ended
+    }
+
+    /// Makes the best attempt the result: by checks, then by the size of the diff, then by cost.
+    fn choose_best(&mut self, ended: Ended) -> Ended {
+        let mut candidates = std::mem::take(&mut self.work.candidates);
+        let failed = |one: &Candidate| one.checks.iter().filter(|check| !check.passed).count();
+        let is_converged = |one: &Candidate| one.ended.outcome == Outcome::Converged;
+        candidates.sort_by(|one, other| {
+            let key = |one: &Candidate| (!is_converged(one), failed(one), one.lines);
+            key(one).cmp(&key(other)).then(one.cost.total_cmp(&other.cost))
+        });
+        let mut candidates = candidates.into_iter();
+        let Some(best) = candidates.next() else { return ended };
+        // An interruption or a limit is the outcome, unless an attempt had converged before.
+        if !is_converged(&best) && !ended.may_be_retried() || ended.outcome.is_resumable() {
+            return ended;
+        }
+        let Some(last) = self.work.current.take() else { return ended };
+        let exchanged = exchange(&last.workspace, &best);
+        if let Err(error) = exchanged {
+            self.work.problems.push(format!("the best attempt cannot be restored: {error}"));
+            self.work.current = Some(last);
+            return Ended::new(Outcome::Failed, "The best attempt cannot be restored.");
+        }
+        for other in candidates {
+            if !other.workspace.is_in_place()
+                && let Err(error) = other.workspace.remove()
+            {
+                self.work.problems.push(error.to_string());
+            }
+        }
+        self.work.current = Some(Current { workspace: best.workspace, ..last });
+        (self.checks, self.text) = (best.checks, best.text);
+        for (index, attempt) in self.attempts.iter_mut().enumerate() {
+            attempt.kept = index == best.index;
+        }
+        best.ended
+    }
+
+    /// Adds the changes to the report, and the whole diff to the run directory.
+    fn describe(&mut self, changes: &Changes) {
+        self.work.files = changes.reports();
+        if changes.diff.is_empty() {
+            return;
+        }
+        let file = self.run_directory().join("changes.diff");
+        match std::fs::write(&file, &changes.diff) {
+            Ok(()) => self.work.diff_file = Some(file),
+            Err(error) => {
+                self.work.problems.push(format!("cannot write {}: {error}", file.display()));
+            }
+        }
+        let mut text = changes.text();
+        if text.len() > SHOWN_DIFF {
+            let mut end = SHOWN_DIFF;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+            text.push_str("\n[cut]\n");
+        }
+        self.work.diff = Some(text);
+    }
+
+    /// Brings the result of a worktree or copy to the directory of the user.
+    fn keep_result(&mut self, workspace: &RunWorkspace) -> Result<(), WorkspaceError> {
+        match workspace.bring_back()? {
+            BroughtBack::Applied => workspace.remove(),
+            BroughtBack::Conflicts(paths) => {
+                let saved = workspace.save_patch(&self.run_directory().join("changes.patch"))?;
+                self.note(format!(
+                    "the result was not applied to {}, because these files changed meanwhile: {}. \
+                     It is in {}, and as a patch in {}",
+                    workspace.origin().display(),
+                    paths.join(", "),
+                    workspace.root().display(),
+                    saved.patch.display(),
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    fn treat_failure(&mut self, workspace: &RunWorkspace) -> Result<(), WorkspaceError> {
+        let action = self.contract.on_failure;
+        if action == OnFailure::Keep {
+            if !workspace.is_in_place() {
+                self.note(format!("the workspace is kept: {}", workspace.root().display()));
+            }
+            return Ok(());
+        }
+        if action == OnFailure::Patch && !self.work.files.is_empty() {
+            let saved = workspace.save_patch(&self.run_directory().join("changes.patch"))?;
+            self.note(format!("the changes are saved in {}", saved.patch.display()));
+            if !saved.lost.is_empty() {
+                // Nothing is undone that is not saved.
+                self.note(format!(
+                    "the changes were not undone, because these files are too large to be saved: {}",
+                    saved.lost.join(", ")
+                ));
+                return Ok(());
+            }
+        }
+        if !workspace.is_in_place() {
+            return workspace.remove();
+        }
+        for conflict in workspace.rollback()?.conflicts {
+            self.note(format!("{} was not undone: {}", conflict.path, conflict.reason));
+        }
+        Ok(())
+    }
+
+    /// Adds a remark to the report, once.
+    fn note(&mut self, note: String) {
+        if !self.work.problems.contains(&note) {
+            self.work.problems.push(note);
+        }
+    }
+}
+
+/// Replaces the workspace of the last attempt by that of the best one.
+fn exchange(last: &RunWorkspace, best: &Candidate) -> Result<(), WorkspaceError> {
+    if last.is_in_place() {
+        last.rollback()?;
+        best.workspace.reapply(best.state)?;
+    }
+    Ok(())
+}

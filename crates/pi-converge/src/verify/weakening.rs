@@ -1,0 +1,193 @@
+//! Changes of configuration that can weaken a check, and those that cannot: a new dependency in
+//! `Cargo.toml` is ordinary work, a removed test target is not. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// Returns true if the change of a file can change what the checks do.
+pub(super) fn can_weaken(path: &str, before: &[u8], after: &[u8]) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
+    match name {
+        "package.json" | "composer.json" => package_json(&before, &after),
+        "Cargo.toml" => cargo_toml(&before, &after),
+        "pyproject.toml" | "setup.cfg" => python(&before, &after),
+        _ => before != after,
+    }
+}
+
+/// Fields of `package.json` that do not decide what a script or a test runner does.
+const HARMLESS: &[&str] = &[
+    "dependencies",
+    "devDependencies",
+    "peerDependencies",
+    "optionalDependencies",
+    "version",
+    "description",
+    "keywords",
+    "author",
+    "contributors",
+    "license",
+    "repository",
+    "bugs",
+    "homepage",
+    "files",
+    "bin",
+    "engines",
+    "types",
+    "typings",
+    "private",
+    "require",
+    "require-dev",
+    "authors",
+];
+
+fn package_json(before: &str, after: &str) -> bool {
+    let fields = |text: &str| -> Option<BTreeMap<String, Value>> {
+        let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return None };
+        let deciding = fields.into_iter().filter(|(key, _)| !HARMLESS.contains(&key.as_str()));
+        Some(deciding.collect())
+    };
+    match (fields(before), fields(after)) {
+        (Some(before), Some(after)) => before != after,
+        // A file that is not valid is not understood.
+        _ => true,
+    }
+}
+
+/// Keys that turn targets or tests off, or exchange what runs.
+const CARGO_KEYS: &[&str] = &[
+    "test",
+    "tests",
+    "doctest",
+    "harness",
+    "autotests",
+    "autobins",
+    "exclude",
+    "default-members",
+    "build",
+    "required-features",
+    "path",
+    "runner",
+    "bench",
+];
+
+fn cargo_toml(before: &str, after: &str) -> bool {
+    let is_relevant = |section: &str| {
+        let harmless = ["dependencies", "features", "metadata", "badges", "patch", "lints"];
+        !harmless.iter().any(|part| section.contains(part))
+    };
+    let key = |line: &str| line.split(['=', '.']).next().unwrap_or_default().trim().to_owned();
+    let decides = |section: &str, line: &str| {
+        section != "package" || CARGO_KEYS.contains(&key(line).as_str())
+    };
+    let (before, after) = (sections(before), sections(after));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    names.into_iter().filter(|name| is_relevant(name)).any(|name| {
+        let none = Vec::new();
+        let old = before.get(name).unwrap_or(&none);
+        let new = after.get(name).unwrap_or(&none);
+        let is_lost = |line: &&String| !new.contains(line) && decides(name, line);
+        let is_new =
+            |line: &&String| !old.contains(line) && CARGO_KEYS.contains(&key(line).as_str());
+        old.iter().any(|line| is_lost(&line)) || new.iter().any(|line| is_new(&line))
+    })
+}
+
+fn python(before: &str, after: &str) -> bool {
+    let is_relevant = |section: &String| {
+        let parts = [
+            "pytest",
+            "tox",
+            "testenv",
+            "nox",
+            "coverage",
+            "hatch.envs",
+            "scripts",
+            "poe",
+            "build-system",
+        ];
+        parts.iter().any(|part| section.contains(part))
+    };
+    let relevant = |text: &str| -> BTreeMap<String, Vec<String>> {
+        sections(text).into_iter().filter(|(name, _)| is_relevant(name)).collect()
+    };
+    relevant(before) != relevant(after)
+}
+
+/// Returns the lines of each section of an INI or TOML file, without comments. The lines of a
+/// section that occurs several times are together.
+fn sections(text: &str) -> BTreeMap<String, Vec<String>> {
+    let mut sections: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut current = String::new();
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if line.starts_with('[') && line.ends_with(']') && !line.contains('=') {
+            current = line.trim_matches(['[', ']']).trim().to_owned();
+        } else {
+            sections.entry(current.clone()).or_default().push(line.to_owned());
+        }
+    }
+    sections
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_changes_and_weakening_ones() {
+        let cargo = "[package]\nname = \"a\"\nversion = \"1\"\n[workspace]\nmembers = [\n\"x\",\n\"y\",\n]\n[dependencies]\n";
+        let cases = [
+            ("Cargo.toml", cargo, &*format!("{cargo}serde = \"1\"\n"), false),
+            ("Cargo.toml", cargo, &*cargo.replace("\"1\"", "\"2\""), false),
+            ("Cargo.toml", cargo, &*cargo.replace("\"y\",", "\"y\",\n\"z\","), false),
+            ("Cargo.toml", cargo, &*cargo.replace("\"y\",\n", ""), true),
+            ("Cargo.toml", cargo, &*format!("{cargo}[lib]\ntest = false\n"), true),
+            ("Cargo.toml", cargo, &*cargo.replace("version", "autotests = false\nversion"), true),
+            (
+                "a/package.json",
+                r#"{"scripts":{"test":"jest"}}"#,
+                r#"{"scripts":{"test":"jest"},"dependencies":{"a":"1"}}"#,
+                false,
+            ),
+            (
+                "package.json",
+                r#"{"scripts":{"test":"jest"}}"#,
+                r#"{"scripts":{"test":"true"}}"#,
+                true,
+            ),
+            (
+                "package.json",
+                r#"{"scripts":{"test":"jest"}}"#,
+                r#"{"jest":{"testMatch":[]},"scripts":{"test":"jest"}}"#,
+                true,
+            ),
+            ("package.json", "{}", "{", true),
+            (
+                "pyproject.toml",
+                "[project]\nname='a'",
+                "[project]\nname='a'\ndependencies=['b']",
+                false,
+            ),
+            (
+                "pyproject.toml",
+                "[project]\n",
+                "[project]\n[tool.pytest.ini_options]\naddopts='--co'",
+                true,
+            ),
+            ("Makefile", "a", "b", true),
+            ("Makefile", "a", "a", false),
+        ];
+        for (path, before, after, expected) in cases {
+            assert_eq!(
+                can_weaken(path, before.as_bytes(), after.as_bytes()),
+                expected,
+                "{path}: {after}"
+            );
+        }
+    }
+}

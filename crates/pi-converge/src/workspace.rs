@@ -1,0 +1,269 @@
+//! The directory in which an attempt works: prepared, compared with its start, brought back or
+//! undone.
+//!
+//! The state at the start is a checkpoint, so that changes of the user that were not committed
+//! belong to it and survive a rollback. Files that git ignores are not part of it: a rollback leaves
+//! them, and the list of changes does not have them.
+
+mod bring_back;
+mod changes;
+mod copy;
+mod diff;
+mod worktree;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pi_tools::checkpoint::{CheckpointError, Checkpoints, FileState, Limits, RestoreReport};
+
+use crate::contract::{WorkspaceMode, WorkspacePlan};
+
+pub use bring_back::BroughtBack;
+pub use changes::{ChangedFile, Changes, SavedPatch};
+
+/// Reasons why a workspace cannot be prepared, compared or undone.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkspaceError {
+    /// The directory does not exist.
+    #[error("the workspace {} is not a directory", .0.display())]
+    NotADirectory(PathBuf),
+    /// The directory contains the home directory, which is too much for checkpoints and copies.
+    #[error("the workspace {} contains the home directory; use a project directory", .0.display())]
+    TooWide(PathBuf),
+    /// Git cannot create or remove a worktree.
+    #[error("the git worktree cannot be used: {0}")]
+    Git(String),
+    /// A file operation failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// Operation that failed, as a verb.
+        action: &'static str,
+        /// File or directory of the operation.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The state of the workspace cannot be stored or restored.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+}
+
+impl WorkspaceError {
+    fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+/// The places that a workspace needs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct WorkspacePlaces {
+    /// The directory of the user, as an absolute path.
+    pub origin: PathBuf,
+    /// The home directory of the user.
+    pub home: Option<PathBuf>,
+    /// The directory of the run, for worktrees and copies.
+    pub run_directory: PathBuf,
+    /// The directory of the checkpoints of this run. Its siblings share their contents.
+    pub checkpoints: PathBuf,
+}
+
+impl WorkspacePlaces {
+    /// Returns the places of a run.
+    pub fn new(
+        origin: impl Into<PathBuf>,
+        run_directory: impl Into<PathBuf>,
+        checkpoints: impl Into<PathBuf>,
+    ) -> Self {
+        let (origin, home) = (origin.into(), None);
+        let (run_directory, checkpoints) = (run_directory.into(), checkpoints.into());
+        Self { origin, home, run_directory, checkpoints }
+    }
+
+    /// Returns the directory of the checkpoints of an attempt.
+    fn checkpoints_of(&self, attempt: u32) -> PathBuf {
+        let mut name = self.checkpoints.file_name().unwrap_or_default().to_owned();
+        name.push(format!("-attempt-{attempt}"));
+        self.checkpoints.with_file_name(name)
+    }
+}
+
+/// The workspace of one attempt. Clones are the same workspace.
+#[derive(Debug, Clone)]
+pub struct RunWorkspace {
+    origin: PathBuf,
+    root: PathBuf,
+    kind: Kind,
+    notes: Vec<String>,
+    checkpoints: Arc<Mutex<Checkpoints>>,
+    baseline: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    InPlace,
+    Worktree(PathBuf),
+    Copy(PathBuf),
+}
+
+impl RunWorkspace {
+    /// Prepares the workspace of an attempt, or opens the one that an interrupted run left.
+    pub fn prepare(
+        plan: &WorkspacePlan,
+        places: &WorkspacePlaces,
+        attempt: u32,
+    ) -> Result<Self, WorkspaceError> {
+        let origin = match &plan.directory {
+            Some(directory) => places.origin.join(directory),
+            None => places.origin.clone(),
+        };
+        let origin =
+            origin.canonicalize().map_err(|_| WorkspaceError::NotADirectory(origin.clone()))?;
+        if !origin.is_dir() {
+            return Err(WorkspaceError::NotADirectory(origin));
+        }
+        let has_home = places.home.as_ref().is_some_and(|home| home.starts_with(&origin));
+        if has_home || origin.parent().is_none() {
+            return Err(WorkspaceError::TooWide(origin));
+        }
+        let directory = places.run_directory.join("workspaces").join(attempt.to_string());
+        let (root, kind, notes) = match plan.mode {
+            WorkspaceMode::InPlace => (origin.clone(), Kind::InPlace, Vec::new()),
+            WorkspaceMode::Worktree => {
+                create_parent(&directory)?;
+                let base = plan.base.as_deref().unwrap_or("HEAD");
+                let worktree = worktree::add(&origin, &directory, base)?;
+                (worktree.root, Kind::Worktree(worktree.top), worktree.notes)
+            }
+            WorkspaceMode::Copy => {
+                create_parent(&directory)?;
+                let notes = copied(&origin, &directory, &places.run_directory)?;
+                (directory.clone(), Kind::Copy(directory), notes)
+            }
+        };
+        let root = root.canonicalize().map_err(WorkspaceError::io("find", &root))?;
+        let store = places.checkpoints_of(attempt);
+        let mut checkpoints = Checkpoints::open(&store, &root, Limits::default())?;
+        let baseline = match checkpoints.list().first() {
+            Some(first) => first.number,
+            None => checkpoints.take_found()?,
+        };
+        let checkpoints = Arc::new(Mutex::new(checkpoints));
+        Ok(Self { origin, root, kind, notes, checkpoints, baseline })
+    }
+
+    /// Returns the directory in which the agent works.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the directory of the user.
+    pub fn origin(&self) -> &Path {
+        &self.origin
+    }
+
+    /// Returns what differs between the workspace and the directory of the user.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Returns true if the agent works in the directory of the user.
+    pub fn is_in_place(&self) -> bool {
+        self.kind == Kind::InPlace
+    }
+
+    /// Returns the commit of the user's directory, if it is in a git repository.
+    pub fn commit(&self) -> Option<String> {
+        worktree::commit(&self.origin)
+    }
+
+    /// Undoes all changes since the start. Files that no checkpoint has are reported.
+    pub fn rollback(&self) -> Result<RestoreReport, WorkspaceError> {
+        let mut checkpoints = self.checkpoints();
+        checkpoints.take("before the rollback")?;
+        Ok(checkpoints.restore(self.baseline)?)
+    }
+
+    /// Stores the state of the workspace and returns its number.
+    pub fn take(&self, label: &str) -> Result<usize, WorkspaceError> {
+        Ok(self.checkpoints().take(label)?)
+    }
+
+    /// Undoes everything since [`RunWorkspace::take`] stored this state.
+    pub fn restore(&self, state: usize) -> Result<RestoreReport, WorkspaceError> {
+        let mut checkpoints = self.checkpoints();
+        let now = checkpoints.take("to be undone")?;
+        if now == state {
+            return Ok(RestoreReport::default());
+        }
+        Ok(checkpoints.restore(state)?)
+    }
+
+    /// Repeats the changes up to a state, after a rollback.
+    pub fn reapply(&self, state: usize) -> Result<RestoreReport, WorkspaceError> {
+        Ok(self.checkpoints().restore(state)?)
+    }
+
+    /// Returns the paths at the start, with their states.
+    pub fn baseline(&self) -> Result<Vec<(String, FileState)>, WorkspaceError> {
+        Ok(self.checkpoints().paths(self.baseline)?.into_iter().collect())
+    }
+
+    /// Removes a worktree or a copy.
+    pub fn remove(&self) -> Result<(), WorkspaceError> {
+        match &self.kind {
+            Kind::InPlace => Ok(()),
+            Kind::Worktree(top) => worktree::remove(&self.origin, top),
+            Kind::Copy(directory) => {
+                make_removable(directory);
+                std::fs::remove_dir_all(directory).map_err(WorkspaceError::io("remove", directory))
+            }
+        }
+    }
+
+    fn checkpoints(&self) -> MutexGuard<'_, Checkpoints> {
+        self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn create_parent(directory: &Path) -> Result<(), WorkspaceError> {
+    let parent = directory.parent().unwrap_or(directory);
+    std::fs::create_dir_all(parent).map_err(WorkspaceError::io("create", parent))
+}
+
+/// Copies a directory. The copy gets its name when it is complete, so that an interrupted one is
+/// not taken for the whole.
+fn copied(from: &Path, to: &Path, skipped: &Path) -> Result<Vec<String>, WorkspaceError> {
+    if to.exists() {
+        return Ok(Vec::new());
+    }
+    let partial = to.with_extension("partial");
+    if partial.exists() {
+        std::fs::remove_dir_all(&partial).map_err(WorkspaceError::io("remove", &partial))?;
+    }
+    let skipped = skipped.canonicalize().unwrap_or_else(|_| skipped.to_owned());
+    let notes = copy::copy_directory(from, &partial, &skipped);
+    let notes = notes.map_err(WorkspaceError::io("copy", from))?;
+    std::fs::rename(&partial, to).map_err(WorkspaceError::io("create", to))?;
+    Ok(notes)
+}
+
+/// Makes directories writable, so that their entries can be removed.
+fn make_removable(directory: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mut directories = vec![directory.to_owned()];
+        while let Some(directory) = directories.pop() {
+            let _ = std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o700));
+            let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
+            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            directories.extend(inner.map(|entry| entry.path()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = directory;
+}
