@@ -1,9 +1,11 @@
-//! `cargo xtask crash [tools|auth] [--runs N] [--seed N] [--peer DIR]`: kills processes that write
-//! sessions (or files, through the tools, or renewed logins) and checks that no data is lost.
+//! `cargo xtask crash [tools|auth|run] [--runs N] [--seed N] [--peer DIR]`: kills processes that write
+//! sessions (or files, through the tools, or renewed logins, or unattended runs) and checks that no
+//! data is lost and no tool call is executed twice.
 //!
 //! The runs are tests of pi-session, pi-tools and pi that ordinary test runs skip, since hundreds of
 //! them take minutes; see `crates/pi-session/tests/it/crash.rs`,
-//! `crates/pi-tools/tests/it/crash_runs.rs` and `crates/pi/tests/it/renewal.rs`. With `--peer`, the TypeScript pi in that directory
+//! `crates/pi-tools/tests/it/crash_runs.rs`, `crates/pi/tests/it/renewal.rs` and
+//! `crates/pi/tests/it/converge/crash.rs`. With `--peer`, the TypeScript pi in that directory
 //! must find the same number of entries in every session. Full and read-only disks are tested as
 //! root; for tools also without, if user namespaces are permitted.
 
@@ -14,7 +16,9 @@ use crate::repository;
 /// Errors of the task, lost data included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CrashError {
-    #[error("usage: cargo xtask crash [tools|auth] [--runs N] [--seed N] [--peer DIR], not {0:?}")]
+    #[error(
+        "usage: cargo xtask crash [tools|auth|run] [--runs N] [--seed N] [--peer DIR], not {0:?}"
+    )]
     Usage(String),
     #[error("cannot run cargo: {0}")]
     Run(#[from] io::Error),
@@ -27,6 +31,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), CrashError> {
     let (package, test, arguments) = match arguments {
         ["tools", rest @ ..] => ("pi-tools", "crash_runs::many_runs", rest),
         ["auth", rest @ ..] => ("pi", "renewal::many_kills", rest),
+        ["run", rest @ ..] => ("pi", "converge::crash::many_runs", rest),
         rest => ("pi-session", "crash::many_runs", rest),
     };
     let settings = parse(arguments)?;

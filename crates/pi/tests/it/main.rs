@@ -15,6 +15,7 @@ mod cli;
 mod clouds;
 mod completions;
 mod config;
+mod converge;
 mod doctor;
 mod example_extensions;
 mod examples;
