@@ -25,10 +25,12 @@ pub enum SessionSelector {
     Existing(String),
     /// The session with exactly this id, or a new one with this id.
     WithId(String),
-    /// A new session that works for another one.
+    /// The session with exactly this id, or a new one with this id that works for another session.
     Child {
         /// File of the other session.
         parent: PathBuf,
+        /// Id of the session.
+        id: String,
     },
     /// A copy of another session.
     Fork {
@@ -90,7 +92,10 @@ impl SessionSelector {
         };
         match self {
             Self::New => Ok(Session::create(new(None))?),
-            Self::Child { parent } => Ok(Session::create(new(None).parent(parent))?),
+            Self::Child { parent, id } => match find_by_id(&place.path, id)? {
+                Some(path) => open(&path, environment),
+                None => Ok(Session::create(new(Some(id.clone())).parent(parent))?),
+            },
             Self::InMemory => Ok(Session::in_memory(&environment.cwd)),
             Self::Latest => {
                 let own = place.shared.then_some(environment.cwd.as_path());

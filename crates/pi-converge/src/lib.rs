@@ -11,6 +11,7 @@
 //!
 //! `contract` is the data that goes in, `run` the work, `outcome` and `report` are what comes out.
 
+pub mod agents;
 mod contract;
 mod directory;
 mod outcome;

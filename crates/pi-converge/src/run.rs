@@ -18,6 +18,7 @@ use pi_agent::{Budget, CancelToken};
 use pi_coding_agent::AgentOptions;
 
 pub use ended::Ended;
+pub(crate) use ended::provider_failure;
 pub use progress::Progress;
 use work::Work;
 

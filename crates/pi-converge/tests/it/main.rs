@@ -1,5 +1,6 @@
 //! Tests of unattended runs.
 
+mod agents;
 mod contract;
 mod document;
 mod output;

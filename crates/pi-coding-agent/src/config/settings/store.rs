@@ -389,7 +389,7 @@ impl SettingsStore {
     }
 
     /// Returns the values of all files combined, without defaults.
-    pub(crate) fn combined(&self) -> Map<String, Value> {
+    pub fn combined(&self) -> Map<String, Value> {
         let mut all = self.user.valid.clone();
         if self.trusted {
             merge(&mut all, &self.project.valid);

@@ -1,0 +1,314 @@
+//! A sub-agent at work: a session of its own within the budget, approvals and policy of its parent.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pi_agent::{Invocation, Limits, Outcome, ToolOutput, Updates, unanswered_calls};
+use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions, SessionEvent};
+use pi_coding_agent::{AgentOptions, AgentRuntime, SessionSelector, create_agent_session};
+use pi_protocol::Usage;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::answer::{Judged, ResultJudge};
+use super::apply::{Role, tighten};
+use super::extension::{AgentExtension, State};
+use super::failure::{ChildFailure, FailureKind};
+use super::spec::AgentSpec;
+use crate::outcome::Outcome as RunOutcome;
+use crate::run::provider_failure;
+
+/// Number of actions that a report of progress shows.
+const SHOWN_ACTIONS: usize = 5;
+
+/// The task of a sub-agent.
+pub(super) struct ChildTask {
+    pub(super) agent: String,
+    pub(super) prompt: String,
+    pub(super) spec: Arc<AgentSpec>,
+    /// The session that started the sub-agent.
+    pub(super) parent: AgentSession,
+}
+
+/// The end of a sub-agent.
+enum End {
+    /// A valid result.
+    Result(String),
+    /// An action waits for approval, so the call of the parent waits, too.
+    Suspended,
+}
+
+/// Runs a sub-agent and returns the output of the call.
+pub(super) async fn run(state: &Arc<State>, task: ChildTask, invocation: Invocation) -> ToolOutput {
+    let slot = tokio::select! {
+        slot = state.slots.acquire() => slot,
+        () = invocation.cancel.cancelled() => {
+            return ChildFailure::new(FailureKind::Aborted, "The run was aborted.")
+                .output(&task.agent);
+        }
+    };
+    let judge = match ResultJudge::new(&task.spec) {
+        Ok(judge) => judge,
+        Err(failure) => return failure.output(&task.agent),
+    };
+    let options = options(state, &task, &judge, &invocation);
+    let runtime = match Box::pin(create_agent_session(options)).await {
+        Ok(created) => created.runtime,
+        Err(refused) => {
+            let message = format!("The sub-agent cannot be started: {refused}");
+            return ChildFailure::new(FailureKind::Configuration, message).output(&task.agent);
+        }
+    };
+    let session = runtime.session();
+    let progress = Progress::follow(&task.agent, &session, invocation.updates.clone());
+    let mut working = Box::pin(work(&session, &task, &judge));
+    let ended = tokio::select! {
+        ended = &mut working => ended,
+        () = invocation.cancel.cancelled() => {
+            // The session records what it has done so far.
+            let ((), _) = tokio::join!(session.abort(), working);
+            Err(ChildFailure::new(FailureKind::Aborted, "The sub-agent was aborted."))
+        }
+    };
+    let output = finished(&runtime, &task, &progress, ended);
+    Box::pin(runtime.shut_down()).await;
+    drop(slot);
+    output
+}
+
+/// Prompts the sub-agent until its result is valid or no repair is left.
+async fn work(
+    session: &AgentSession,
+    task: &ChildTask,
+    judge: &ResultJudge,
+) -> Result<End, ChildFailure> {
+    // A call that waited for approval is made again and finds its session.
+    let mut waiting = unanswered_calls(&session.messages()).is_some();
+    let mut prompt = task.prompt.clone();
+    loop {
+        judge.begin(session);
+        let outcome = if std::mem::take(&mut waiting) {
+            Box::pin(session.resume().await.map_err(not_started)?.finish()).await
+        } else {
+            let options = PromptOptions::default().literal();
+            match session.submit(&prompt, options).await.map_err(not_started)? {
+                Disposition::Started(run) => Box::pin(run.finish()).await,
+                _ => Outcome::Completed,
+            }
+        };
+        match outcome {
+            Outcome::Completed => {}
+            Outcome::Suspended => return Ok(End::Suspended),
+            Outcome::Limit { limit } => return Err(ChildFailure::at_limit(limit)),
+            Outcome::Repetition { repetition } => {
+                let message = format!("The sub-agent repeated itself: {repetition}.");
+                return Err(ChildFailure::new(FailureKind::Stuck, message));
+            }
+            Outcome::Failed { error } => {
+                let ended = provider_failure(&error);
+                let kind = match ended.outcome {
+                    RunOutcome::Refused => FailureKind::Refused,
+                    _ => FailureKind::Provider,
+                };
+                return Err(ChildFailure::new(kind, ended.reason));
+            }
+            _ => return Err(ChildFailure::new(FailureKind::Aborted, "The sub-agent was aborted.")),
+        }
+        match judge.judge(session).await? {
+            Judged::Valid(text) => return Ok(End::Result(text)),
+            Judged::Repair(next) => prompt = next,
+        }
+    }
+}
+
+fn not_started(error: pi_coding_agent::session::PromptError) -> ChildFailure {
+    ChildFailure::new(FailureKind::Configuration, error.to_string())
+}
+
+/// Returns the options of the sub-agent.
+fn options(
+    state: &Arc<State>,
+    task: &ChildTask,
+    judge: &ResultJudge,
+    invocation: &Invocation,
+) -> AgentOptions {
+    let ChildTask { spec, parent, .. } = task;
+    let mut options = state.base.clone();
+    let set = state.set.with_root(&spec.file);
+    // The session of the parent may have another model than the options.
+    options.provider = None;
+    options.model = spec.model.clone().or_else(|| {
+        let model = parent.model()?;
+        Some(format!("{}/{}", model.provider, model.id))
+    });
+    options.thinking_level = Some(spec.thinking.unwrap_or_else(|| parent.thinking_level()));
+    options.tools = set.tools(&options.tools, Role::Child);
+    tighten(&mut options, &spec.policy);
+    let mut for_children = state.base.clone();
+    for_children.settings.clone_from(&options.settings);
+    let depth = state.depth.saturating_sub(1).min(spec.max_depth);
+    options.extensions.push(Arc::new(AgentExtension::new(for_children, set, depth)));
+    options.extensions.extend(judge.extension());
+    options.name = Some(format!("{}: {}", task.agent, first_line(&task.prompt)));
+    options.approve = state.is_project_trusted().or(options.approve);
+    if let Some(guard) = parent.guard() {
+        options.approvals = guard.approvals().clone();
+        options.parent_guard = Some(Arc::clone(guard));
+    }
+    let limits = spec.limits.as_ref().map(limits_of).unwrap_or_default();
+    options.budget = Some(invocation.budget.child(limits));
+    (options.session, options.session_dir) = place(task, invocation);
+    options
+}
+
+/// Returns the limits that a spec names. Others follow from the budget of the parent.
+fn limits_of(given: &crate::contract::ContractLimits) -> Limits {
+    let defaults = given.limits();
+    let mut limits = Limits::default();
+    limits.turns = given.turns.and(defaults.turns);
+    limits.tool_calls = given.tool_calls.and(defaults.tool_calls);
+    limits.tokens = defaults.tokens;
+    limits.cost = defaults.cost;
+    limits.wall_time = given.wall.and(defaults.wall_time);
+    limits.idle_time = given.idle.and(defaults.idle_time);
+    limits.output_bytes = given.output_bytes.and(defaults.output_bytes);
+    limits
+}
+
+/// Returns the session of a sub-agent: a file in a directory beside that of the parent, where it is
+/// not taken for a session of the user. A call that is made again after it was suspended finds the
+/// same file.
+fn place(task: &ChildTask, invocation: &Invocation) -> (SessionSelector, Option<String>) {
+    let Some(parent) = task.parent.file() else { return (SessionSelector::InMemory, None) };
+    let directory = parent.with_extension("");
+    let mut hash = Sha256::new();
+    for part in [&task.parent.id(), &invocation.id, &task.agent, &task.prompt] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    let digest = hash.finalize();
+    let hex = digest.iter().take(12).fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    let mut id = format!("task-{hex}");
+    // A model may repeat an id: a session that does not wait for approval is complete.
+    if is_complete(&directory, &id) {
+        id = format!("task-{}", uuid::Uuid::now_v7());
+    }
+    let session = SessionSelector::Child { parent, id };
+    (session, Some(directory.to_string_lossy().into_owned()))
+}
+
+/// Returns true if there is a session with this id that has no call to continue with.
+fn is_complete(directory: &std::path::Path, id: &str) -> bool {
+    let Ok(Some(file)) = pi_session::find_by_id(directory, id) else { return false };
+    let opened = pi_session::Session::open(&file, &pi_session::OpenOptions::read());
+    let context = opened.and_then(|mut session| session.context());
+    !context.is_ok_and(|context| unanswered_calls(&context.messages).is_some())
+}
+
+fn first_line(text: &str) -> String {
+    text.trim().lines().next().unwrap_or_default().chars().take(60).collect()
+}
+
+/// Returns the output of the call, with the usage of the sub-agent.
+fn finished(
+    runtime: &AgentRuntime,
+    task: &ChildTask,
+    progress: &Progress,
+    ended: Result<End, ChildFailure>,
+) -> ToolOutput {
+    let session = runtime.session();
+    let file = session
+        .with_log(|log| if log.is_saved() { log.path().map(ToOwned::to_owned) } else { None });
+    let mut output = match ended {
+        Ok(End::Result(text)) => ToolOutput::text(text),
+        Ok(End::Suspended) => return ToolOutput::suspended("A sub-agent waits for approval."),
+        Err(mut failure) => {
+            failure.session.clone_from(&file);
+            failure.text = failure.text.or_else(|| session.last_assistant_text());
+            failure.output(&task.agent)
+        }
+    };
+    output.usage = usage(&session);
+    output.details = Some(progress.details(file));
+    output
+}
+
+/// Returns the tokens and the cost of a session.
+fn usage(session: &AgentSession) -> Option<Usage> {
+    let stats = session.totals().ok()?.stats;
+    let mut usage = Usage::default();
+    usage.input = stats.tokens.input;
+    usage.output = stats.tokens.output;
+    usage.cache_read = stats.tokens.cache_read;
+    usage.cache_write = stats.tokens.cache_write;
+    usage.total_tokens = stats.tokens.total;
+    usage.cost.total = stats.cost;
+    Some(usage)
+}
+
+/// The progress of a sub-agent, reported to the screen of the parent.
+struct Progress {
+    agent: String,
+    seen: Arc<Mutex<Seen>>,
+    _subscription: pi_coding_agent::session::Subscription,
+}
+
+#[derive(Default)]
+struct Seen {
+    turns: u32,
+    calls: u32,
+    /// The last actions, one line each.
+    actions: Vec<String>,
+}
+
+impl Progress {
+    fn follow(agent: &str, session: &AgentSession, updates: Updates) -> Self {
+        let seen: Arc<Mutex<Seen>> = Arc::default();
+        let weak = session.downgrade();
+        let (following, name) = (Arc::clone(&seen), agent.to_owned());
+        let subscription = session.subscribe(move |event| {
+            let mut seen = following.lock().unwrap_or_else(PoisonError::into_inner);
+            match event {
+                SessionEvent::TurnStart { .. } => seen.turns += 1,
+                SessionEvent::ToolExecutionStart { tool_name, args, .. } => {
+                    seen.calls += 1;
+                    let effects = weak.upgrade().map(|session| session.effects_of(tool_name, args));
+                    let summary = effects.and_then(|effects| effects.summary);
+                    let summary = summary.map(|summary| first_line(&summary.text));
+                    let line = format!("{tool_name} {}", summary.unwrap_or_default());
+                    seen.actions.push(line.trim_end().to_owned());
+                    if seen.actions.len() > SHOWN_ACTIONS {
+                        seen.actions.remove(0);
+                    }
+                }
+                _ => return,
+            }
+            updates.send(seen.report(&name));
+        });
+        Self { agent: agent.to_owned(), seen, _subscription: subscription }
+    }
+
+    /// Returns data about the finished sub-agent, for screens and reports.
+    fn details(&self, session: Option<PathBuf>) -> serde_json::Value {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        json!({
+            "agent": self.agent, "session": session, "turns": seen.turns, "toolCalls": seen.calls,
+        })
+    }
+}
+
+impl Seen {
+    fn report(&self, agent: &str) -> ToolOutput {
+        let mut text = format!("{agent}: {} turns, {} tool calls", self.turns, self.calls);
+        for action in &self.actions {
+            text.push('\n');
+            text.push_str(action);
+        }
+        ToolOutput::text(text)
+    }
+}
