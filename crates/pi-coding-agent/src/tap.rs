@@ -19,6 +19,12 @@ pub trait Tap: Send + Sync {
     /// Returns the provider that takes the place of `provider`.
     fn provider(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider>;
 
+    /// Returns true if tools are executed. If not, no checkpoint is taken, and calls are judged as
+    /// if there were one.
+    fn executes_tools(&self) -> bool {
+        true
+    }
+
     /// Receives the decision about a call before the call runs or is refused.
     fn decided(&self, call: &TappedCall<'_>, decision: &ToolDecision);
 

@@ -1,0 +1,126 @@
+//! The lines of a recording.
+
+use std::path::PathBuf;
+
+use pi_agent::ToolOutput;
+use pi_coding_agent::Environment;
+use pi_coding_agent::guard::ToolDecision;
+use pi_protocol::{AssistantEvent, AssistantMessage, ImageContent};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::VERSION;
+use super::canonical::Shape;
+use crate::contract::Contract;
+
+/// A line of a recording.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub(crate) enum Line {
+    /// The first line.
+    Header(Box<Header>),
+    /// A message of requests. Requests refer to it by its hash.
+    Message { hash: String, value: Value },
+    /// A request to a model.
+    Request { number: u32, shape: Shape, messages: Vec<String> },
+    /// The answer to a request. Without a message, the run gave the answer up.
+    Answer {
+        request: u32,
+        events: Vec<AssistantEvent>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Box<AssistantMessage>>,
+    },
+    /// A decision about a tool call.
+    Decision { arguments: Map<String, Value>, decision: ToolDecision },
+    /// The result of a tool call that was admitted.
+    Result {
+        tool_call_id: String,
+        tool_name: String,
+        arguments: Map<String, Value>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<ToolOutput>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// A fact from outside, such as the results of the checks.
+    Observation { name: String, value: Value },
+    /// The last line.
+    End {
+        outcome: String,
+        /// True if a clock or a signal ended the run, which a replay does not repeat.
+        timed: bool,
+        /// SHA-256 of all bytes before this line.
+        digest: String,
+    },
+}
+
+/// The first line of a recording.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Header {
+    /// Version of the format.
+    pub version: u32,
+    /// Version of the program.
+    pub program: String,
+    /// Time of the start, in ISO 8601.
+    pub started: String,
+    /// The work that was recorded.
+    pub subject: Subject,
+    /// Working directory of the agent.
+    pub cwd: PathBuf,
+    /// Home directory of the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<PathBuf>,
+    /// Directory of the user's settings.
+    pub agent_directory: PathBuf,
+}
+
+impl Header {
+    /// Creates the header of a recording that begins now.
+    pub fn new(program: &str, subject: Subject, environment: &Environment) -> Self {
+        Self {
+            version: VERSION,
+            program: program.to_owned(),
+            started: jiff::Timestamp::now().to_string(),
+            subject,
+            cwd: environment.cwd.clone(),
+            home: environment.home.clone(),
+            agent_directory: environment.agent_directory.clone(),
+        }
+    }
+}
+
+/// The work that was recorded.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Subject {
+    /// A run with a contract.
+    Run {
+        /// The contract.
+        contract: Box<Contract>,
+    },
+    /// Prompts on the command line.
+    Prompts {
+        /// The arguments of the program, without keys.
+        arguments: Vec<String>,
+        /// The prompts, in order.
+        prompts: Vec<RecordedPrompt>,
+    },
+}
+
+/// A prompt on the command line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RecordedPrompt {
+    /// The text.
+    pub text: String,
+    /// The images.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageContent>,
+}
+
+/// Returns the key that identifies a call. Ids alone are not unique: each session has its own.
+pub(crate) fn call_key(id: &str, tool: &str, arguments: &Map<String, Value>) -> String {
+    let arguments = serde_json::to_string(arguments).unwrap_or_default();
+    format!("{id}\n{tool}\n{arguments}")
+}
