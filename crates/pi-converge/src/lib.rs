@@ -16,9 +16,12 @@ mod contract;
 mod directory;
 mod outcome;
 mod output;
+mod record;
+mod replay;
 mod report;
 mod resume;
 mod run;
+mod tape;
 mod task;
 mod verify;
 mod workspace;
@@ -27,9 +30,12 @@ pub use contract::*;
 pub use directory::{DirectoryError, RunDirectory, RunInfo, list_runs};
 pub use outcome::Outcome;
 pub use output::*;
+pub use record::*;
+pub use replay::*;
 pub use report::*;
 pub use resume::{Decisions, InvalidDecision, ResumeError, resume};
 pub use run::{Ended, Interrupt, Progress, RunOptions, run};
+pub use tape::Tape;
 pub use task::{Document, Place, Problem};
 pub use workspace::{
     BroughtBack, ChangedFile, Changes, RunWorkspace, SavedPatch, WorkspaceError, WorkspacePlaces,

@@ -9,8 +9,8 @@ mod line;
 mod recorder;
 
 pub(crate) use canonical::{CanonicalRequest, Shape, hash, hex};
-pub(crate) use line::{Line, call_key};
 pub use line::{Header, RecordedPrompt, Subject};
+pub(crate) use line::{Line, call_key};
 pub use recorder::{RecordError, Recorder};
 
 /// Name of the file in the directory of a recording.

@@ -9,8 +9,10 @@ mod divergence;
 mod player;
 mod provider;
 mod recording;
+mod run;
 mod settings;
 
 pub use divergence::{Cause, Divergence};
 pub use player::{Player, ReplayReport};
 pub use recording::{Recording, RecordingError};
+pub use run::{ReplayError, prepare_agent, replay};

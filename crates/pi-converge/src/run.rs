@@ -14,7 +14,7 @@ mod work;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use pi_agent::{Budget, CancelToken};
+use pi_agent::{Budget, CancelToken, Limit};
 use pi_coding_agent::AgentOptions;
 
 pub use ended::Ended;
@@ -28,8 +28,10 @@ use crate::directory::{
     RunState, STATE, Step,
 };
 use crate::outcome::Outcome;
+use crate::record::{Header, RecordError, Recorder, Subject};
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
 use crate::resume::DeferringApprover;
+use crate::tape::Tape;
 use crate::verify::proves_nothing;
 
 /// The surroundings of a run.
@@ -48,6 +50,8 @@ pub struct RunOptions {
     pub runs: Option<PathBuf>,
     /// Working directory of a run that is resumed, instead of the one in which it was started.
     pub workspace: Option<PathBuf>,
+    /// Records the run, or gives it what was recorded.
+    pub tape: Tape,
 }
 
 impl RunOptions {
@@ -60,6 +64,7 @@ impl RunOptions {
             interrupt: Interrupt::default(),
             runs: None,
             workspace: None,
+            tape: Tape::Off,
         }
     }
 
@@ -130,12 +135,23 @@ pub(crate) struct Running {
 }
 
 /// Executes a contract in a new run directory.
-pub async fn run(contract: Contract, options: RunOptions) -> Result<Report, DirectoryError> {
+pub async fn run(contract: Contract, mut options: RunOptions) -> Result<Report, DirectoryError> {
     let started = jiff::Timestamp::now().to_string();
     let directory = RunDirectory::create(&options.runs_directory())?;
     let state = RunState::new(started, options.agent.environment.cwd.clone());
     let journal = Journal::open(&directory)?;
     directory.write(STATE, &state)?;
+    if contract.record && matches!(options.tape, Tape::Off) {
+        let subject = Subject::Run { contract: Box::new(contract.clone()) };
+        let header = Header::new(&options.version, subject, &options.agent.environment);
+        let created = Recorder::create(directory.path(), header);
+        let recorder = created.map_err(|RecordError { path, source }| DirectoryError::Io {
+            action: "write",
+            path,
+            source,
+        })?;
+        options.tape = Tape::Record(recorder);
+    }
     // The contract makes the directory a run.
     directory.write(CONTRACT, &contract)?;
     let approver = DeferringApprover::default();
@@ -193,6 +209,9 @@ impl Running {
     pub(crate) async fn execute(mut self) -> Report {
         self.journal.record(JournalEntry::Process { id: std::process::id() });
         let ended = Box::pin(self.attempts()).await;
+        // A replay has no workspace to settle, so the recording ends before.
+        let unrecorded = self.finish_recording(&ended);
+        self.work.problems.extend(unrecorded);
         let ended = self.settle(ended);
         self.finish(ended)
     }
@@ -247,6 +266,14 @@ impl Running {
 
     fn run_directory(&self) -> PathBuf {
         self.directory.path().to_owned()
+    }
+
+    /// Completes the recording. Returns the reason if it cannot be written.
+    fn finish_recording(&self, ended: &Ended) -> Option<String> {
+        let Tape::Record(recorder) = &self.options.tape else { return None };
+        let timed = self.options.interrupt.outcome().is_some()
+            || matches!(ended.limit, Some(Limit::WallTime | Limit::IdleTime));
+        recorder.finish(ended.outcome.name(), timed).err().map(|error| error.to_string())
     }
 
     fn report(self, ended: Ended, problems: Vec<String>) -> (RunDirectory, Report) {

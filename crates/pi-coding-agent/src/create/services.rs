@@ -259,7 +259,11 @@ impl Services {
         if let Some(parent) = &options.parent_guard {
             guard.share_checkpoints(parent);
         }
-        match checkpointing::of_session(&options, &settings, &workspace, &log) {
+        let checkpoints = checkpointing::of_session(&options, &settings, &workspace, &log);
+        match checkpoints {
+            Ok(Some(_)) if options.tap.as_ref().is_some_and(|tap| !tap.executes_tools()) => {
+                guard.assume_checkpoints();
+            }
             Ok(Some(checkpoints)) => {
                 let taking = Arc::clone(&checkpoints);
                 guard.set_checkpoints(Box::new(move |effects| {

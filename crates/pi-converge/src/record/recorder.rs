@@ -15,9 +15,9 @@ use pi_protocol::{
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
+use super::RECORDING_FILE;
 use super::canonical::{CanonicalRequest, hash, hex};
 use super::line::{Header, Line};
-use super::RECORDING_FILE;
 
 /// Reasons why a recording cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -183,8 +183,12 @@ struct RecordingProvider {
 impl Provider for RecordingProvider {
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
         let number = self.recorder.0.request(&request);
-        let mut answer =
-            Answer { recorder: self.recorder.clone(), number, events: Vec::new(), is_written: false };
+        let mut answer = Answer {
+            recorder: self.recorder.clone(),
+            number,
+            events: Vec::new(),
+            is_written: false,
+        };
         self.provider
             .stream(request, cancel)
             .observed(move |event, message| answer.observe(event, message))

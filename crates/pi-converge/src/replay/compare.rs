@@ -88,9 +88,8 @@ fn system(step: u32, recorded: &Value, now: &Value) -> Option<Divergence> {
 fn tools(step: u32, recorded: &Value, now: &Value) -> Option<Divergence> {
     let list = |value: &Value| value["toolsAdded"].as_array().cloned().unwrap_or_default();
     let (before, after) = (list(recorded), list(now));
-    let find = |tools: &[Value], name: &Value| {
-        tools.iter().find(|tool| tool["name"] == *name).cloned()
-    };
+    let find =
+        |tools: &[Value], name: &Value| tools.iter().find(|tool| tool["name"] == *name).cloned();
     let added = after.iter().filter(|tool| find(&before, &tool["name"]).is_none());
     for tool in before.iter().chain(added) {
         let name = &tool["name"];
@@ -102,13 +101,7 @@ fn tools(step: u32, recorded: &Value, now: &Value) -> Option<Divergence> {
                 let change = if one.is_some() { "missing" } else { "new" };
                 let subject = format!("tool \"{shown}\" is {change}");
                 let text = |tool: Option<Value>| tool.as_ref().map(pretty).unwrap_or_default();
-                return Some(Divergence::new(
-                    step,
-                    Cause::Tool,
-                    subject,
-                    &text(one),
-                    &text(other),
-                ));
+                return Some(Divergence::new(step, Cause::Tool, subject, &text(one), &text(other)));
             }
         };
         let part = match one["description"] == other["description"] {

@@ -54,6 +54,8 @@ struct State {
     is_cut: bool,
     divergence: Option<Divergence>,
     notes: Vec<String>,
+    /// The settings chose the model.
+    model_is_default: bool,
 }
 
 /// The result of a replay.
@@ -107,15 +109,23 @@ impl Player {
         self.0.live_from.is_some()
     }
 
+    /// Tells that the settings choose the model, so that another default is a difference.
+    pub fn set_default_model(&self, is_default: bool) {
+        self.state().model_is_default = is_default;
+    }
+
     /// Compares the settings with the recorded ones. A change alone is no difference, but it
     /// explains one.
-    pub fn compare_settings(&self, now: &Map<String, Value>, model_is_default: bool) {
+    pub fn compare_settings(&self, now: &Map<String, Value>) {
         let recorded = self.0.recording.observations.get("settings").and_then(|all| all.first());
         let Some(recorded) = recorded.and_then(Value::as_object) else { return };
         let changes = changes(recorded, now);
-        let default = changed_default(recorded, now).filter(|_| model_is_default);
+        let default = changed_default(recorded, now);
+        let model_is_default = self.state().model_is_default;
         self.state().notes.extend(changes.iter().map(|change| format!("setting {change}")));
-        if let Some((one, other)) = default {
+        if let Some((one, other)) = default
+            && model_is_default
+        {
             let subject = "the default model";
             self.diverged(Divergence::new(1, Cause::Settings, subject, &one, &other));
         }
@@ -201,9 +211,9 @@ impl Player {
             return Answered::Recorded { events, message };
         }
         // Requests of several sessions interleave: the nearest one is that of the same session.
-        let nearest = indexes.filter(open).max_by_key(|at| {
-            (common(&recording.requests[*at], &hashes), std::cmp::Reverse(*at))
-        });
+        let nearest = indexes
+            .filter(open)
+            .max_by_key(|at| (common(&recording.requests[*at], &hashes), std::cmp::Reverse(*at)));
         let step = state.step;
         drop(state);
         let divergence = match nearest.and_then(|at| recording.requests.get(at)) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pi_agent::ToolOutput;
 use pi_coding_agent::Environment;
-use pi_coding_agent::guard::ToolDecision;
+use pi_coding_agent::guard::{CallDecision, ToolDecision};
 use pi_protocol::{AssistantEvent, AssistantMessage};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -160,6 +160,15 @@ impl Recording {
     }
 }
 
+impl Recording {
+    /// Returns true if the call with this id ran because it was approved.
+    pub(crate) fn was_approved(&self, id: &str) -> bool {
+        let decisions = self.decisions.values().flatten().map(|step| &step.value);
+        let approved = |one: &ToolDecision| one.decision == CallDecision::Approved;
+        decisions.into_iter().any(|one| one.tool_call_id == id && approved(one))
+    }
+}
+
 /// A recording while it is read.
 struct Reading<'a> {
     path: &'a Path,
@@ -208,7 +217,8 @@ impl<'a> Reading<'a> {
             return Err(self.damaged("a line after the end"));
         }
         replace(&mut value, self.replacements);
-        let line = serde_json::from_value(value).map_err(|error| self.damaged(error.to_string()))?;
+        let line =
+            serde_json::from_value(value).map_err(|error| self.damaged(error.to_string()))?;
         let step = self.requests.last().map_or(0, |request| request.number);
         match line {
             Line::Header(header) if self.line == 1 => self.header = Some(*header),
@@ -258,9 +268,7 @@ impl<'a> Reading<'a> {
         let version = value["version"].as_u64().filter(|_| value["type"] == "header");
         match version {
             Some(version) if version == u64::from(VERSION) => Ok(()),
-            Some(version) => {
-                Err(RecordingError::Version { path: self.path.to_owned(), version })
-            }
+            Some(version) => Err(RecordingError::Version { path: self.path.to_owned(), version }),
             None => Err(self.damaged("this is not a recording")),
         }
     }

@@ -10,6 +10,7 @@ use crate::directory::Step;
 use crate::outcome::Outcome;
 use crate::report::AttemptReport;
 use crate::resume::Continuation;
+use crate::tape::Tape;
 use crate::verify::{feedback, proves_nothing};
 
 impl Running {
@@ -23,6 +24,8 @@ impl Running {
         if let Err(ended) = self.prepare(number, &mut options).await {
             return ended;
         }
+        // After the checks have their options: a replay does not repeat their requests.
+        options.tap = self.options.tape.tap();
         if let Err(ended) = self.make_durable(&mut options, number) {
             return ended;
         }
@@ -31,6 +34,7 @@ impl Running {
             Err(refused) => return Ended::from(&refused),
         };
         let session = runtime.session();
+        self.note_surroundings(&runtime, &session);
         let _journal = self.record_events(&session);
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };
         let ended = self.rounds(&runtime, &session, &mut attempt).await;
@@ -46,6 +50,18 @@ impl Running {
         self.attempts.push(attempt);
         runtime.shut_down().await;
         ended
+    }
+
+    /// Records the settings and the workspace, or compares them with the recorded ones.
+    fn note_surroundings(&self, runtime: &AgentRuntime, session: &AgentSession) {
+        match &self.options.tape {
+            Tape::Off => {}
+            Tape::Record(recorder) => {
+                recorder.observe("settings", &runtime.settings_values());
+                recorder.observe("workspace", &session.workspace().cwd());
+            }
+            Tape::Replay(player) => player.compare_settings(&runtime.settings_values()),
+        }
     }
 
     /// Prompts and verifies until all checks pass or no round is left.

@@ -88,6 +88,12 @@ impl Running {
         number: u32,
         options: &mut AgentOptions,
     ) -> Result<(), Ended> {
+        if self.options.tape.is_replay() {
+            if number == 1 {
+                self.state.before = self.options.tape.replayed("before").unwrap_or_default();
+            }
+            return Ok(());
+        }
         let is_kept = number > 1 && self.contract.attempts.strategy == AttemptStrategy::Continue;
         if is_kept && let Some(current) = &self.work.current {
             options.environment.cwd = current.workspace.root().to_owned();
@@ -135,12 +141,19 @@ impl Running {
             self.state.before =
                 before.map_err(|error| self.interrupted().unwrap_or(error.into()))?;
         }
+        if number == 1 {
+            self.options.tape.record("before", &self.state.before);
+        }
         self.work.current = Some(Current { workspace, verifier, lines: 0 });
         Ok(())
     }
 
     /// Makes the checks of the contract. Returns true if all passed.
     pub(super) async fn verify(&mut self, attempt: u32, round: u32) -> Result<bool, Ended> {
+        if let Some(checks) = self.options.tape.replayed("checks") {
+            self.checks = checks;
+            return Ok(self.checks.iter().all(|check| check.passed));
+        }
         let Some(current) = &mut self.work.current else { return Ok(false) };
         let options = &self.options;
         let report =
@@ -150,6 +163,7 @@ impl Running {
         current.lines = done.changes.lines();
         let passed = done.passed();
         self.checks = done.checks;
+        self.options.tape.record("checks", &self.checks);
         for note in done.notes {
             self.note(note);
         }
