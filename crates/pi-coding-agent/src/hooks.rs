@@ -24,6 +24,7 @@ pub use definition::{Hook, OnHookFailure};
 pub use event::HookEvent;
 pub(crate) use extension::extension;
 pub(crate) use matcher::Matcher;
+pub(crate) use payload::text_of;
 pub use process::{CommandFailure, DEFAULT_TIMEOUT};
 pub(crate) use process::{CommandRunner, FinishedCommand};
 pub use run::{HookFailure, HookReport, HookResult, Hooks};

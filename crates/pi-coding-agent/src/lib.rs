@@ -54,6 +54,7 @@ mod diagnostic;
 mod environment;
 pub mod extension;
 pub mod guard;
+pub mod guardrails;
 pub mod hooks;
 #[doc(hidden)]
 pub mod models;

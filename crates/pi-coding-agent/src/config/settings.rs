@@ -26,6 +26,7 @@ use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::guardrails::Guardrail;
 use crate::hooks::HooksGroup;
 pub use catalog::{Setting, SettingsCatalog, check_setting};
 pub(crate) use choices::PackageSource;
@@ -119,6 +120,10 @@ pub struct Settings {
     /// Commands that run at events of a session, by event. They read a JSON object on stdin and can
     /// decide; see `pi help hooks`. Hooks of all files run.
     pub(crate) hooks: Option<HooksGroup>,
+
+    /// Checks of prompts, answers, tool calls and tool results; see `pi help hooks`. Guardrails of
+    /// all files apply.
+    pub guardrails: Option<Vec<Guardrail>>,
 
     /// Checkpoints of the working directory, which `pi undo` restores. Only in the user's file.
     pub(crate) checkpoints: Option<CheckpointsGroup>,

@@ -19,7 +19,8 @@ use super::{AgentOptions, CreateError};
 use crate::config::{AuthStore, Settings, SettingsStore};
 use crate::extension::{DiscoveredResources, Extension, ExtensionFailure};
 use crate::guard::{Guarded, ToolOrigin};
-use crate::hooks::{self, Hooks};
+use crate::guardrails;
+use crate::hooks::{self, CommandRunner, Hooks};
 use crate::models::{ModelRegistry, ModelsFile};
 use crate::omissions::{self, Omission};
 use crate::resources::Resources;
@@ -109,15 +110,20 @@ impl Services {
         all
     }
 
-    /// Returns the hooks of the settings as extensions. They are the last ones: no extension
-    /// changes what they have seen.
+    /// Returns the hooks and guardrails of the settings as extensions. They are the last ones: no
+    /// extension changes what they have seen.
     fn restrictions(&self) -> Vec<Arc<dyn Extension>> {
         let options = &self.options;
         let settings = self.settings().settings().clone();
         let supervisor = options.supervisor.as_ref();
         let hooks = Hooks::new(&settings, &options.environment, supervisor);
         let hooks = hooks.map(|hooks| hooks::extension(hooks, options.subagent.clone()));
-        hooks.into_iter().map(|hooks| Arc::new(hooks) as Arc<dyn Extension>).collect()
+        let guardrails = settings.guardrails.filter(|all| !all.is_empty());
+        let guardrails = guardrails.map(|all| {
+            guardrails::extension(all, CommandRunner::new(&options.environment, supervisor))
+        });
+        let all = hooks.into_iter().chain(guardrails);
+        all.map(|one| Arc::new(one) as Arc<dyn Extension>).collect()
     }
 
     /// Reads all files anew. Keys that were given on the command line stay.

@@ -44,6 +44,11 @@ impl ExtensionApi {
         self.registry.lift_time_limit(&self.owner);
     }
 
+    /// Withholds answers until they are complete: no event shows a part of one.
+    pub fn withhold_answers(&self) {
+        self.registry.withhold_answers(&self.owner);
+    }
+
     /// Registers a tool.
     pub fn register_tool(&self, tool: ToolRegistration) -> Result<(), RegistryError> {
         self.registry.register_tool(&self.owner, tool)

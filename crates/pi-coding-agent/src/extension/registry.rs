@@ -55,6 +55,8 @@ struct Contents {
     answers: BTreeSet<(Arc<str>, QuestionKind)>,
     progress: BTreeSet<Arc<str>>,
     unlimited: BTreeSet<Arc<str>>,
+    /// Extensions that withhold answers until they are complete.
+    withholding: BTreeSet<Arc<str>>,
 }
 
 /// A registration that was refused.
@@ -340,6 +342,16 @@ impl Registry {
         self.contents().unlimited.insert(owner.into());
     }
 
+    /// Withholds answers until they are complete.
+    pub(super) fn withhold_answers(&self, owner: &str) {
+        self.contents().withholding.insert(owner.into());
+    }
+
+    /// Returns true if answers are withheld until they are complete.
+    pub(crate) fn withholds_answers(&self) -> bool {
+        !self.contents().withholding.is_empty()
+    }
+
     pub(super) fn is_unlimited(&self, owner: &str) -> bool {
         self.contents().unlimited.contains(owner)
     }
@@ -400,6 +412,7 @@ impl Registry {
         contents.answers.retain(|(item, _)| **item != *owner);
         contents.progress.retain(|item| **item != *owner);
         contents.unlimited.retain(|item| **item != *owner);
+        contents.withholding.retain(|item| **item != *owner);
         contents.changed();
     }
 

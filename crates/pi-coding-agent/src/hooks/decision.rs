@@ -96,6 +96,17 @@ impl HookDecision {
         }
     }
 
+    /// Reads the answer of a command that has to give one: its output is empty or an object.
+    pub(crate) fn read_strict(finished: &FinishedCommand) -> Result<Self, String> {
+        let output = finished.stdout.trim();
+        match finished.code {
+            0 if output.is_empty() => Ok(Self::default()),
+            0 => Self::from_object(output),
+            // Exit code 2 and failures do not depend on the event.
+            _ => Self::read(HookEvent::BeforeTool, finished),
+        }
+    }
+
     fn from_output(event: HookEvent, output: &str) -> Result<Self, String> {
         if output.is_empty() {
             return Ok(Self::default());
@@ -110,13 +121,17 @@ impl HookDecision {
             }
             return Err(with_text("its output is not a JSON object", output));
         }
+        let decision = Self::from_object(output)?;
+        decision.check(event)?;
+        Ok(decision)
+    }
+
+    fn from_object(output: &str) -> Result<Self, String> {
         let object: Map<String, Value> = serde_json::from_str(output)
             .map_err(|error| format!("its output is invalid JSON: {error}"))?;
         let written = Written::deserialize(Value::Object(object))
             .map_err(|error| format!("its output is invalid: {error}"))?;
-        let decision = Self::from_written(written);
-        decision.check(event)?;
-        Ok(decision)
+        Ok(Self::from_written(written))
     }
 
     fn from_written(written: Written) -> Self {

@@ -238,7 +238,8 @@ impl AgentSession {
         }
         // Deltas are many; building one for no one would cost more than the rest of its way.
         let is_delta = matches!(event, AgentEvent::MessageUpdate { .. });
-        if !(is_delta && self.is_unobserved()) {
+        let withheld = || self.0.extensions.registry().withholds_answers();
+        if !(is_delta && (self.is_unobserved() || withheld())) {
             let will_retry = matches!(event, AgentEvent::AgentEnd { .. }) && self.will_retry();
             let with_message = is_delta && self.0.extensions.receives("message_update");
             let event = SessionEvent::from_loop(event, &context, will_retry, with_message);

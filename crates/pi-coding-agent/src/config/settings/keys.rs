@@ -65,6 +65,7 @@ pub const KEYS: &[SettingKey] = &[
     user_only(key("guard")),
     user_only(key("limits")),
     key("hooks"),
+    key("guardrails"),
     user_only(key("checkpoints")),
     key("sessionDir"),
     idle("sessionShareDestination", "Destination of shared sessions: auto, gist or radius."),
