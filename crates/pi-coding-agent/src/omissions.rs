@@ -50,6 +50,15 @@ pub enum Omission {
         /// The user has decided not to trust the project.
         decided: bool,
     },
+    /// Hooks and guardrails in the settings of a project that is not trusted.
+    UntrustedHooks {
+        /// The settings file.
+        file: PathBuf,
+        /// The keys: `hooks`, `guardrails` or both.
+        keys: Vec<&'static str>,
+        /// The user has decided not to trust the project.
+        decided: bool,
+    },
     /// A tool that the user selected and that does not exist.
     Tool {
         /// Name or pattern of the tool.
@@ -64,7 +73,7 @@ impl Omission {
     /// may refuse tool calls, and rules of an untrusted project are not in force.
     pub fn is_safeguard(&self) -> bool {
         match self {
-            Self::Extensions { .. } => true,
+            Self::Extensions { .. } | Self::UntrustedHooks { .. } => true,
             Self::UntrustedProject { paths, .. } => {
                 let kept = [Path::new(RULES), Path::new(EXTENSIONS)];
                 paths.iter().any(|path| kept.contains(&path.as_path()))
@@ -75,7 +84,11 @@ impl Omission {
 
     /// Returns true if the user has decided on the omission, so that a run need not report it.
     pub fn is_deliberate(&self) -> bool {
-        matches!(self, Self::UntrustedProject { decided: true, .. })
+        matches!(
+            self,
+            Self::UntrustedProject { decided: true, .. }
+                | Self::UntrustedHooks { decided: true, .. }
+        )
     }
 
     /// Returns the omission as a warning.
@@ -107,6 +120,10 @@ impl fmt::Display for Omission {
                 let are = if count == 1 { "item is" } else { "items are" };
                 let names = paths(left_out);
                 write!(f, "{directory} is not trusted, so {count} {are} not used: {names}")
+            }
+            Self::UntrustedHooks { file, keys, .. } => {
+                let (keys, file) = (keys.join(" and "), file.display());
+                write!(f, "the {keys} of {file} do not run, because the project is not trusted")
             }
             Self::Tool { name, .. } if is_typescript_tool(name) => {
                 write!(f, "the tool \"{name}\" of the TypeScript pi is not in this version")
@@ -148,7 +165,13 @@ pub(crate) fn find(
         omissions.push(Omission::Settings { keys });
     }
     if trust != Trust::Trusted {
-        omissions.extend(untrusted(environment, flags, trust == Trust::Untrusted));
+        let decided = trust == Trust::Untrusted;
+        omissions.extend(untrusted(environment, flags, decided));
+        let keys = settings.untrusted_restrictions();
+        if !keys.is_empty() {
+            let file = environment.project_directory().join("settings.json");
+            omissions.push(Omission::UntrustedHooks { file, keys, decided });
+        }
     }
     omissions
 }

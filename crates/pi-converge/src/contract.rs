@@ -11,6 +11,7 @@ mod policy;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use pi_coding_agent::guardrails::Guardrail;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -79,7 +80,7 @@ pub struct Contract {
     pub verify_before: Option<bool>,
     /// Guardrails, in the format of the setting `guardrails`.
     #[serde(default)]
-    pub guardrails: Vec<Value>,
+    pub guardrails: Vec<Guardrail>,
     /// Rounds and attempts.
     #[serde(default)]
     pub attempts: Attempts,

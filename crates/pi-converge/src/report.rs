@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pi_agent::{Limit, Spent};
+use pi_coding_agent::session::Intervention;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,6 +52,10 @@ pub struct Report {
     pub limits: LimitReport,
     /// The actions of the agent, with the decisions about them.
     pub actions: Vec<ActionReport>,
+    /// The decisions of guardrails and hooks that did not let something pass as it was.
+    #[serde(default)]
+    #[schemars(with = "Vec<Value>")]
+    pub interventions: Vec<Intervention>,
     /// The changed files.
     pub files: Vec<FileReport>,
     /// The changes as a unified diff. Long ones are cut; `diffFile` has all of it.

@@ -7,6 +7,7 @@
 mod attempt;
 mod durable;
 mod ended;
+mod hooks;
 mod options;
 mod progress;
 mod work;
@@ -19,6 +20,7 @@ use pi_coding_agent::AgentOptions;
 
 pub use ended::Ended;
 pub(crate) use ended::provider_failure;
+use hooks::Interventions;
 pub use progress::Progress;
 use work::Work;
 
@@ -132,6 +134,9 @@ pub(crate) struct Running {
     /// The structured result of the agent.
     pub(crate) result: Option<serde_json::Value>,
     pub(crate) work: Work,
+    /// Texts that hooks added to the goal.
+    pub(crate) context: Vec<String>,
+    pub(crate) interventions: Interventions,
 }
 
 /// Executes a contract in a new run directory.
@@ -186,6 +191,8 @@ impl Running {
             session_file: None,
             result: None,
             work: Work::default(),
+            context: Vec::new(),
+            interventions: Interventions::default(),
         }
     }
 
@@ -208,11 +215,15 @@ impl Running {
     /// Executes the run and writes its report.
     pub(crate) async fn execute(mut self) -> Report {
         self.journal.record(JournalEntry::Process { id: std::process::id() });
-        let ended = Box::pin(self.attempts()).await;
+        let ended = match self.run_start_hooks().await {
+            Ok(()) => Box::pin(self.attempts()).await,
+            Err(ended) => ended,
+        };
         // A replay has no workspace to settle, so the recording ends before.
         let unrecorded = self.finish_recording(&ended);
         self.work.problems.extend(unrecorded);
         let ended = self.settle(ended);
+        self.run_end_hooks(&ended).await;
         self.finish(ended)
     }
 
@@ -301,6 +312,7 @@ impl Running {
                 reached: limit,
             },
             actions: Vec::new(),
+            interventions: self.interventions.list(),
             files: self.work.files,
             diff: self.work.diff,
             diff_file: self.work.diff_file,

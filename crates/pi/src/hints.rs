@@ -63,7 +63,7 @@ impl Hint for Omission {
             Self::Extensions { .. } => "silence this with -ne".to_owned(),
             Self::McpServers { .. } => "silence this with --no-mcp".to_owned(),
             Self::Settings { .. } => "see `pi doctor`".to_owned(),
-            Self::UntrustedProject { .. } => {
+            Self::UntrustedProject { .. } | Self::UntrustedHooks { .. } => {
                 "review them, then run `pi trust add`, or use --approve for one run".to_owned()
             }
             Self::Tool { name, known } => return near_tool(name, known),

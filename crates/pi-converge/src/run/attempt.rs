@@ -36,6 +36,7 @@ impl Running {
         let session = runtime.session();
         self.note_surroundings(&runtime, &session);
         let _journal = self.record_events(&session);
+        let _interventions = self.interventions.collect(&session);
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };
         let ended = self.rounds(&runtime, &session, &mut attempt).await;
         attempt.session = session.file();
@@ -71,7 +72,7 @@ impl Running {
         session: &AgentSession,
         attempt: &mut AttemptReport,
     ) -> Ended {
-        let mut prompt = self.contract.goal.clone();
+        let mut prompt = self.goal_prompt();
         // A run that is resumed continues the round that it was in.
         attempt.rounds = self.state.round.saturating_sub(1);
         loop {
@@ -182,6 +183,10 @@ impl Running {
             LoopOutcome::Suspended => Err(self.suspended(session)),
             LoopOutcome::Limit { limit } => Err(Ended::at_limit(limit)),
             LoopOutcome::Failed { error } => Err(ended::provider_failure(&error)),
+            LoopOutcome::Stopped { by, reason } => {
+                let reason = format!("The run was stopped by {by}: {reason}");
+                Err(Ended::new(Outcome::Guardrail, reason))
+            }
             LoopOutcome::Repetition { repetition } => {
                 Err(Ended::new(Outcome::Stuck, format!("The model repeats itself: {repetition}.")))
             }

@@ -68,6 +68,7 @@ impl From<PromptError> for Ended {
     fn from(error: PromptError) -> Self {
         let outcome = match &error {
             PromptError::NoModel | PromptError::Unusable(_) => Outcome::NoModel,
+            PromptError::Blocked { .. } => Outcome::Guardrail,
             _ => Outcome::Failed,
         };
         Self::new(outcome, error.to_string())

@@ -33,6 +33,9 @@ pub(crate) fn agent_options(
     }
     options.tools.exclude.extend(contract.exclude_tools.iter().cloned());
     add_guard_settings(contract, &mut options.settings);
+    if !contract.guardrails.is_empty() {
+        options.settings.insert("guardrails".to_owned(), json!(contract.guardrails));
+    }
     // The budget of the run has the limits; those of the settings apply to single prompts.
     let limits = options.settings.entry("limits").or_insert_with(|| json!({}));
     if let Value::Object(limits) = limits {

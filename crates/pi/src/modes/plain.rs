@@ -130,6 +130,9 @@ async fn submit(runtime: &AgentRuntime, prompt: Prompt) {
             None => say(&format!("Error: {error}")),
         },
         Outcome::Limit { limit } => say(&format!("The run ended at a limit: {limit}")),
+        Outcome::Stopped { by, reason } => {
+            say(&format!("The run was stopped by {by}: {reason}"));
+        }
         _ => {}
     }
     bell();

@@ -314,6 +314,15 @@ impl SettingsStore {
         self.contents().flat_map(Map::keys).map(String::as_str).filter(|n| !known(n)).collect()
     }
 
+    /// Returns the keys of an untrusted project's file that would restrict the agent.
+    pub(crate) fn untrusted_restrictions(&self) -> Vec<&'static str> {
+        if self.trusted {
+            return Vec::new();
+        }
+        let keys = MUST_BE_VALID_IN_PROJECT.into_iter();
+        keys.filter(|key| self.project.content.contains_key(*key)).collect()
+    }
+
     fn has_key(&self, key: &str) -> bool {
         self.contents().any(|content| content.contains_key(key))
     }
