@@ -33,6 +33,9 @@ pub struct Contract {
     /// Name of the task, for reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Description of the task, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// What the agent has to achieve. `{{ name }}` stands for a parameter.
     pub goal: String,
     /// Files and parameters of the task.

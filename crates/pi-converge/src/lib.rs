@@ -36,7 +36,7 @@ pub use report::*;
 pub use resume::{Decisions, InvalidDecision, ResumeError, resume};
 pub use run::{Ended, Interrupt, Progress, RunOptions, run};
 pub use tape::Tape;
-pub use task::{Document, Place, Problem};
+pub use task::*;
 pub use workspace::{
     BroughtBack, ChangedFile, Changes, RunWorkspace, SavedPatch, WorkspaceError, WorkspacePlaces,
 };

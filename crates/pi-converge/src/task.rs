@@ -1,8 +1,18 @@
 //! Task files: from the text of a user to a contract, with the place of every value.
 
 mod document;
+mod fields;
+mod goose;
 mod json;
+mod load;
+mod origin;
+mod parameters;
 mod shape;
+mod shell;
+mod template;
+mod validate;
 mod yaml;
 
 pub use document::{Document, Place, Problem};
+pub use load::{OptionValue, Task, TaskInput, TaskSource};
+pub use origin::{Origin, Origins};

@@ -103,6 +103,11 @@ impl Document {
         }
     }
 
+    /// Returns the places of all values.
+    pub(super) fn places(&self) -> &Places {
+        &self.places
+    }
+
     /// Returns a problem with the value of a pointer.
     pub fn problem(&self, pointer: &str, message: impl Into<String>) -> Problem {
         Problem {
