@@ -13,6 +13,6 @@ mod template;
 mod validate;
 mod yaml;
 
-pub use document::{Document, Place, Problem};
+pub use document::{Document, Place, Problem, pointer_of};
 pub use load::{OptionValue, Task, TaskInput, TaskSource};
 pub use origin::{Origin, Origins};

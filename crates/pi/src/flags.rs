@@ -14,7 +14,7 @@ pub(crate) mod markdown;
 pub(crate) mod options;
 mod packages;
 pub(crate) mod parse;
-mod run;
+pub(crate) mod run;
 pub(crate) mod safety;
 #[cfg(test)]
 mod tests;
@@ -98,10 +98,16 @@ pub(crate) enum Group {
     Resources,
     Screen,
     General,
+    // The groups of `pi run`.
+    Task,
+    Checks,
+    Attempts,
+    Reports,
+    Earlier,
 }
 
 impl Group {
-    /// All groups, in the order of the help.
+    /// All groups of the options of `pi` itself, in the order of the help.
     pub(crate) const ALL: &[Self] = &[
         Self::Output,
         Self::Model,
@@ -127,6 +133,11 @@ impl Group {
             Self::Resources => "Extensions, skills and project files",
             Self::Screen => "Terminal UI",
             Self::General => "General",
+            Self::Task => "Task",
+            Self::Checks => "Checks",
+            Self::Attempts => "Workspace and attempts",
+            Self::Reports => "Result and reports",
+            Self::Earlier => "Earlier runs",
         }
     }
 }

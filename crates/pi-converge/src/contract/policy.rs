@@ -20,7 +20,7 @@ pub struct PolicyPlan {
     /// Sandbox mode, as `--sandbox` accepts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// Hosts that commands may connect to; `["*"]` for all.
+    /// Hosts that commands may connect to; `["*"]` for all, `["off"]` for none.
     pub network: Vec<String>,
     /// Further directories that commands may write.
     pub writable: Vec<PathBuf>,

@@ -64,6 +64,7 @@ fn add_guard_settings(contract: &Contract, settings: &mut Map<String, Value>) {
     }
     match policy.network.as_slice() {
         [] => {}
+        [off] if off == "off" => drop(guard.insert("network".to_owned(), json!("off"))),
         [all] if all == "*" => drop(guard.insert("network".to_owned(), json!("on"))),
         hosts => drop(guard.insert("network".to_owned(), json!(hosts))),
     }

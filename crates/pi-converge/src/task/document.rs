@@ -153,3 +153,12 @@ pub(super) fn field(pointer: &str) -> String {
     }
     field
 }
+
+/// Returns the pointer of a field as people write it: the inverse of [`field`].
+pub fn pointer_of(field: &str) -> String {
+    let mut pointer = String::new();
+    for part in field.replace('[', ".").replace(']', "").split('.') {
+        pointer = child(&pointer, part);
+    }
+    pointer
+}

@@ -175,14 +175,21 @@ impl Parts {
                     let member = map.entry(part).or_insert(Value::Null);
                     if member.is_null() {
                         *member = next;
+                        self.origins.set(&pointer, Origin::Option(option.option.clone()));
                     }
                     member
                 }
                 Value::Array(items) => {
-                    pointer = child(&pointer, &items.len().to_string());
-                    items.push(Value::Null);
-                    let Some(last) = items.last_mut() else { return };
-                    last
+                    let index = match part {
+                        "-" => items.len(),
+                        part => part.parse().unwrap_or(usize::MAX).min(items.len()),
+                    };
+                    if index == items.len() {
+                        items.push(if parts.peek().is_some() { json!({}) } else { Value::Null });
+                    }
+                    pointer = child(&pointer, &index.to_string());
+                    let Some(item) = items.get_mut(index) else { return };
+                    item
                 }
                 _ => return,
             };

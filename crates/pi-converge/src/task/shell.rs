@@ -12,6 +12,8 @@ pub(super) struct Quotes {
     last: [Option<char>; 2],
     /// A here-document or an arithmetic expression began; the scanner does not find their end.
     unknown: Option<&'static str>,
+    /// The value of `unknown` before `<<`, which could be the start of `<<<`.
+    before_redirection: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,7 +60,12 @@ impl Quotes {
                 self.unknown = Some("after a backquote; use $(…) instead");
                 State::Plain
             }
-            (State::Plain, '<') if last == Some('<') && before != Some('<') => {
+            (State::Plain, '<') if last == Some('<') && before == Some('<') => {
+                self.unknown = self.before_redirection;
+                State::Plain
+            }
+            (State::Plain, '<') if last == Some('<') => {
+                self.before_redirection = self.unknown;
                 self.unknown = Some("after <<; use a file instead");
                 State::Plain
             }

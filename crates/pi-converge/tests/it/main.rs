@@ -4,4 +4,5 @@ mod agents;
 mod contract;
 mod document;
 mod output;
+mod task;
 mod workspace;

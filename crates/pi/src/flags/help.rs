@@ -88,15 +88,34 @@ pub(crate) fn of(path: &[&str]) -> String {
             command.words.choices.join(", ")
         ));
     }
-    if !command.flags.is_empty() {
-        text.push_str("\nOptions:\n");
-        command.flags.iter().for_each(|one| flag(&mut text, one));
+    for (title, flags) in sections(command.flags) {
+        text.push_str(&format!("\n{title}:\n"));
+        flags.iter().for_each(|one| flag(&mut text, one));
     }
     if !command.examples.is_empty() {
         text.push_str("\nExamples:\n");
         command.examples.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
     text
+}
+
+/// Divides the options of a command: a long list by group, in the order in which groups appear.
+fn sections(flags: &'static [Flag]) -> Vec<(&'static str, Vec<&'static Flag>)> {
+    let mut groups: Vec<Group> = Vec::new();
+    for flag in flags {
+        if !groups.contains(&flag.group) {
+            groups.push(flag.group);
+        }
+    }
+    if groups.len() <= 3 {
+        return if flags.is_empty() {
+            Vec::new()
+        } else {
+            vec![("Options", flags.iter().collect())]
+        };
+    }
+    let members = |group: &Group| flags.iter().filter(|flag| flag.group == *group).collect();
+    groups.iter().map(|group| (group.title(), members(group))).collect()
 }
 
 fn find(path: &[&str]) -> Option<&'static Command> {

@@ -55,6 +55,11 @@ impl CommandArgs {
         named.filter_map(|(_, value)| value.as_deref())
     }
 
+    /// Returns all options with their values, in the order of the command line.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+        self.flags.iter().map(|(name, value)| (*name, value.as_deref()))
+    }
+
     /// Returns a positional argument.
     pub(crate) fn word(&self, at: usize) -> Option<&str> {
         self.words.get(at).map(String::as_str)

@@ -45,6 +45,19 @@ pub(super) const APPROVAL: Flag =
              With review, a model decides (guard.reviewer in the settings).",
         );
 
+/// The decision on actions in `pi run`, in which no one can be asked.
+pub(super) const APPROVAL_OF_RUN: Flag = Flag::new(
+    "approval",
+    Safety,
+    "How actions that need approval are decided: never, defer, review",
+)
+.takes_word("MODE")
+.choices(&["never", "defer", "review"])
+.details(
+    "With never, such actions are refused. With defer, the run ends with the outcome \
+             needs-approval and can be resumed. With review, a model decides.",
+);
+
 pub(super) const ADD_DIR: Flag =
     Flag::new("add-dir", Safety, "Additional directory that sandboxed commands can write")
         .takes("DIR")

@@ -1,6 +1,8 @@
 //! `pi run`: executes a contract, shows its progress, and exits with the code of its outcome.
 
+mod checks;
 mod resume;
+mod task;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,7 +10,6 @@ use std::sync::Arc;
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
 use pi_converge::{Contract, Interrupt, Outcome, Progress, Report, RunOptions};
-use serde_json::json;
 
 use super::progress::StderrUi;
 use super::setup;
@@ -29,21 +30,15 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     if let Some(reference) = args.value("resume") {
         return resume::run(args, reference, environment);
     }
-    let contract = match contract(args) {
-        Ok(contract) => contract,
-        Err(error) => return fail(&error, Exit::Usage),
+    let task = match task::load(args, &environment.cwd) {
+        Ok(task) => task,
+        Err(errors) => {
+            errors.iter().for_each(|error| note(error));
+            return ExitCode::from(Outcome::InvalidTask.exit_code());
+        }
     };
-    super::block_on(perform(contract, environment))
-}
-
-fn contract(args: &CommandArgs) -> Result<Contract, String> {
-    let goal = args.word(0).ok_or("the task is missing: give a task file or a goal")?;
-    let checks: Vec<_> = args.values("check").map(|command| json!({"command": command})).collect();
-    let mut value = json!({ "goal": goal, "verify": checks });
-    if let Some(model) = args.value("model") {
-        value["model"] = json!(model);
-    }
-    serde_json::from_value(value).map_err(|error| error.to_string())
+    task.notes.iter().for_each(|text| note(&format!("warning: {text}")));
+    super::block_on(perform(task.contract, environment))
 }
 
 async fn perform(contract: Contract, environment: Environment) -> ExitCode {
