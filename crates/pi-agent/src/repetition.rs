@@ -1,4 +1,7 @@
 //! Detection of runs that repeat themselves. Off by default.
+//!
+//! A call is repeated if its result is the same, too. A call that takes seconds waits for something,
+//! and waiting is no repetition.
 
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
@@ -11,7 +14,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepetitionLimits {
-    /// Number of identical tool calls in a row.
+    /// Number of identical tool calls in a row, with the same result.
     pub identical_calls: Option<usize>,
     /// Number of tool calls in a row that alternate between two or three different ones.
     pub alternating_calls: Option<usize>,
@@ -68,6 +71,9 @@ impl fmt::Display for Repetition {
 /// The largest number of different calls that still counts as alternating.
 const ALTERNATING: usize = 3;
 
+/// The time in milliseconds from which a call counts as waiting.
+const WAITING: f64 = 3000.0;
+
 /// The recent calls and results of a run.
 #[derive(Debug)]
 pub(crate) struct RepetitionDetector {
@@ -82,7 +88,8 @@ impl RepetitionDetector {
         Self { limits, recent: VecDeque::new(), seen: HashSet::new(), stale_turns: 0 }
     }
 
-    /// Records a finished turn. Returns the repetition that it completes.
+    /// Records a finished turn. Returns the repetition that it completes. Calls that waited end all
+    /// repetitions.
     pub(crate) fn turn(
         &mut self,
         message: &AssistantMessage,
@@ -90,9 +97,15 @@ impl RepetitionDetector {
     ) -> Option<Repetition> {
         let RepetitionLimits { identical_calls, alternating_calls, turns_without_news } =
             self.limits.clone();
+        if results.iter().any(|result| result.duration_ms.is_some_and(|time| time >= WAITING)) {
+            self.recent.clear();
+            self.stale_turns = 0;
+            return None;
+        }
         let window = identical_calls.max(alternating_calls).unwrap_or(0);
         for call in message.tool_calls() {
-            self.recent.push_back(call_hash(call));
+            let result = results.iter().find(|result| result.tool_call_id == call.id);
+            self.recent.push_back(call_hash(call, result.map(|result| result_hash(result))));
             if self.recent.len() > window {
                 self.recent.pop_front();
             }
@@ -121,9 +134,9 @@ impl RepetitionDetector {
     }
 }
 
-fn call_hash(call: &ToolCall) -> u64 {
+fn call_hash(call: &ToolCall, result: Option<u64>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    call.name.hash(&mut hasher);
+    (&call.name, result).hash(&mut hasher);
     serde_json::to_string(&call.arguments).unwrap_or_default().hash(&mut hasher);
     hasher.finish()
 }

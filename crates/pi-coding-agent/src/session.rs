@@ -20,6 +20,7 @@ mod extension_access;
 mod fallback;
 mod intervention;
 mod loop_events;
+mod meter;
 mod output;
 mod parts;
 mod pending;
@@ -56,6 +57,7 @@ pub use event::{
 };
 pub use extension_access::NestedCall;
 pub use intervention::{Intervention, InterventionAction, InterventionSource};
+pub use meter::Meter;
 pub use parts::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptChange, PromptFn, SaveSettingFn,
     SessionParts,
@@ -107,7 +109,9 @@ impl WeakAgentSession {
 
 struct Inner {
     agent: Agent,
+    /// The provider of requests outside of the loop.
     provider: Arc<dyn Provider>,
+    meter: Meter,
     warmer: Arc<CacheWarmer>,
     cache_health: Mutex<CacheHealth>,
     routing: Mutex<Routing>,
@@ -174,7 +178,6 @@ impl AgentSession {
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
         let mut settings = RunSettings::new(model);
         settings.thinking_level = parts.thinking_level;
-        settings.budget = parts.budget;
         settings.convert = Some(loop_events::convert(parts.settings.block_images));
         let warmer: Arc<CacheWarmer> = Arc::default();
         let warmed =
@@ -198,7 +201,8 @@ impl AgentSession {
             );
             Inner {
                 agent,
-                provider,
+                provider: parts.meter.provider(provider),
+                meter: parts.meter,
                 warmer,
                 cache_health: Mutex::default(),
                 routing: Mutex::default(),
@@ -445,9 +449,14 @@ impl AgentSession {
     /// Aborts the run, a pause before a retry and a compaction, and waits until the session is
     /// idle. Queued messages stay queued.
     pub async fn abort(&self) {
+        self.request_abort();
+        self.wait_for_idle().await;
+    }
+
+    /// Aborts like [`Self::abort`], but does not wait. A listener may call this.
+    pub fn request_abort(&self) {
         self.0.activity.request_abort();
         self.0.agent.abort();
-        self.wait_for_idle().await;
     }
 
     fn log(&self) -> MutexGuard<'_, Session> {

@@ -21,6 +21,7 @@ mod replay;
 mod report;
 mod resume;
 mod run;
+mod stuck;
 mod tape;
 mod task;
 mod verify;
@@ -35,6 +36,7 @@ pub use replay::*;
 pub use report::*;
 pub use resume::{Decisions, InvalidDecision, ResumeError, resume};
 pub use run::{Ended, Interrupt, Progress, RunOptions, run};
+pub use stuck::{StuckEvidence, StuckSignal};
 pub use tape::Tape;
 pub use task::*;
 pub use workspace::{

@@ -33,6 +33,7 @@ use crate::outcome::Outcome;
 use crate::record::{Header, RecordError, Recorder, Subject};
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
 use crate::resume::DeferringApprover;
+use crate::stuck::Watch;
 use crate::tape::Tape;
 use crate::verify::proves_nothing;
 
@@ -137,6 +138,8 @@ pub(crate) struct Running {
     /// Texts that hooks added to the goal.
     pub(crate) context: Vec<String>,
     pub(crate) interventions: Interventions,
+    /// Detects that the agent of the current attempt is stuck.
+    pub(crate) watch: Watch,
 }
 
 /// Executes a contract in a new run directory.
@@ -176,6 +179,7 @@ impl Running {
         budget: Budget,
     ) -> Self {
         Self {
+            watch: Watch::new(contract.stuck.clone()),
             contract,
             options,
             budget,
@@ -317,7 +321,7 @@ impl Running {
             diff: self.work.diff,
             diff_file: self.work.diff_file,
             pending: self.pending,
-            stuck: None,
+            stuck: self.watch.evidence().and_then(|found| serde_json::to_value(found).ok()),
             directory: Some(self.directory.path().to_owned()),
             session: self.session_file,
             reproduction: Reproduction {

@@ -87,7 +87,9 @@ async fn repetition_ends_the_run() {
             )
         });
         let mut settings = RunSettings::new(Arc::new(Faux::model()));
-        settings.tools = shared(vec![echo()]);
+        let counted = Counter::default();
+        let news = named("news", move |_| ToolOutput::text(counted.count().to_string()));
+        settings.tools = shared(vec![echo(), news]);
         settings.repetition = limits;
         settings.limits.turns = Some(30);
         let agent = Agent::new(Arc::new(faux.clone()), settings);
@@ -104,6 +106,8 @@ async fn repetition_ends_the_run() {
         (ended(Repetition::AlternatingCalls), 6)
     );
     assert_eq!(run(varied, none().turns_without_news(4)).await, (ended(Repetition::NoNews), 5));
+    let limit = (Outcome::Limit { limit: Limit::Turns }, 30);
+    assert_eq!(run(&[("news", "a")], none().identical_calls(3)).await, limit, "news is progress");
     let harmless = none().identical_calls(3).alternating_calls(6);
     assert_eq!(run(varied, harmless).await, (Outcome::Limit { limit: Limit::Turns }, 30));
     assert_eq!(run(same, none()).await.1, 30, "off by default");

@@ -25,7 +25,7 @@ use crate::models::{ModelRegistry, ModelsFile};
 use crate::omissions::{self, Omission};
 use crate::resources::Resources;
 use crate::runtime::WeakAgentRuntime;
-use crate::session::{AgentSession, SessionParts, SessionSettings};
+use crate::session::{AgentSession, Meter, SessionParts, SessionSettings};
 use crate::session_selector::SelectSessionError;
 use crate::{Diagnostic, Environment};
 
@@ -181,7 +181,7 @@ impl Services {
 
     /// Returns the settings of the user that concern a session.
     pub(crate) fn session_settings(&self) -> SessionSettings {
-        session_settings(self.settings().settings(), &self.options.fallbacks)
+        session_settings(self.settings().settings(), &self.options)
     }
 
     /// Builds the first session of a runtime, with extensions that are loaded already.
@@ -243,7 +243,9 @@ impl Services {
             Some(tap) => tap.provider(Arc::clone(&provider)),
             None => Arc::clone(&provider),
         };
-        let guard = self.guard(&settings, &tapped, chosen.model.as_ref(), occasion).await?;
+        let meter = Meter::new(options.budget.clone());
+        let reviewing = meter.provider(tapped);
+        let guard = self.guard(&settings, &reviewing, chosen.model.as_ref(), occasion).await?;
         if let Some(tap) = &options.tap {
             guard.set_tap(Arc::clone(tap));
         }
@@ -293,15 +295,15 @@ impl Services {
         parts.restore_tools = options.tools.restores();
         parts.tool_changes = options.tools.changes().to_vec();
         parts.resources = self.loaded_resources(workspace.cwd(), Some(&guard));
-        parts.settings = session_settings(&settings, &options.fallbacks);
+        parts.settings = session_settings(&settings, &options);
         parts.save_setting = Some(self.save_setting());
         parts.extensions = extensions;
         parts.ui = Arc::clone(&options.ui);
         parts.mode = options.mode;
         parts.runtime = runtime.clone();
         parts.guard = Some(guard);
-        parts.budget = options.budget.clone();
         parts.tap = options.tap.clone();
+        parts.meter = meter;
         let session = AgentSession::new(parts).map_err(SelectSessionError::from)?;
         let omissions = self.omissions.iter().cloned().chain(unknown).collect();
         Ok(Built { session, diagnostics, omissions, failures })

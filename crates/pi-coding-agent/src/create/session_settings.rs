@@ -2,14 +2,17 @@
 
 use pi_protocol::{CacheRetention, StreamOptions};
 
+use super::AgentOptions;
 use crate::Environment;
 use crate::config::Settings;
+use crate::extension::RunMode;
 use crate::models::Fallbacks;
 use crate::session::{CompactionOverride, SessionSettings};
 
-/// Returns the settings that concern a session. `given_fallbacks` are the successors that the
-/// program names.
-pub(super) fn session_settings(settings: &Settings, given_fallbacks: &[String]) -> SessionSettings {
+/// Returns the settings that concern a session.
+pub(super) fn session_settings(settings: &Settings, options: &AgentOptions) -> SessionSettings {
+    // In these modes no one can stop a model that repeats itself.
+    let is_watched = !matches!(options.mode, RunMode::Print | RunMode::Json);
     let overrides = settings.compaction.as_ref().and_then(|c| c.model_overrides.clone());
     SessionSettings {
         retry: settings.retry(),
@@ -28,7 +31,7 @@ pub(super) fn session_settings(settings: &Settings, given_fallbacks: &[String]) 
         follow_up_mode: settings.follow_up_mode(),
         steering_delivery: settings.steering_delivery(),
         limits: settings.limits(),
-        repetition: settings.repetition(),
+        repetition: settings.repetition(is_watched),
         cache_warming: settings.cache_warming.unwrap_or_default(),
         block_images: settings.block_images(),
         default_thinking_level: settings.default_thinking_level,
@@ -39,7 +42,7 @@ pub(super) fn session_settings(settings: &Settings, given_fallbacks: &[String]) 
             .into_iter()
             .collect(),
         fallbacks: Fallbacks {
-            given: given_fallbacks.to_vec(),
+            given: options.fallbacks.clone(),
             by_model: settings.model_fallbacks.clone().unwrap_or_default(),
         },
     }

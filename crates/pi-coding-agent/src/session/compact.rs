@@ -151,6 +151,8 @@ impl AgentSession {
                 self.compact_automatically(CompactionReason::Threshold, false).await;
                 false
             }
+            // The run ends at its limit, without a summary.
+            CompactionDecision::Overflow { retry } if self.limit_reached().is_some() => retry,
             CompactionDecision::Overflow { retry } => {
                 let again =
                     self.compact_automatically(CompactionReason::Overflow, retry).await && retry;
@@ -200,6 +202,9 @@ impl AgentSession {
         retry: bool,
     ) -> bool {
         let Some(model) = self.effective_model() else { return false };
+        if self.limit_reached().is_some() {
+            return false;
+        }
         let settings = self.compaction_settings(&model);
         let plan = if retry { self.plan(Some(&settings)) } else { self.plan(None) };
         // Nothing to compact is nothing to report: a failed answer stays where it is.

@@ -124,7 +124,10 @@ impl AgentSession {
             Arc::new(AssistantMessage::pending(&model))
         });
         let view = ContextView::new(self.messages(), cancel);
-        let context = CallContext::new(self.callable_tools(), message, view, hooks);
+        let mut context = CallContext::new(self.callable_tools(), message, view, hooks);
+        if let Some(budget) = self.budget() {
+            context = context.with_budget(budget);
+        }
         let finished = self.run_nested(&call, &parent_id, &context, updates).await;
         self.emit(SessionEvent::ToolExecutionEnd {
             tool_call_id: call.id,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use pi_agent::{AgentTool, Budget};
+use pi_agent::AgentTool;
 use pi_protocol::{Model, Provider, StreamOptions, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{ScopedModel, SessionSettings, SettingChange};
+use super::{Meter, ScopedModel, SessionSettings, SettingChange};
 use crate::create::{ToolChange, ToolFilter};
 use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
@@ -129,8 +129,8 @@ pub struct SessionParts {
     pub runtime: WeakAgentRuntime,
     /// Decides what tools may do; the given tools are behind it already.
     pub guard: Option<Arc<Guard>>,
-    /// A budget that the session shares with others.
-    pub budget: Option<Budget>,
+    /// The budget of the session.
+    pub meter: Meter,
     /// Sees the requests, or answers them. The guard has its own reference.
     pub tap: Option<Arc<dyn Tap>>,
 }
@@ -164,7 +164,7 @@ impl SessionParts {
             mode: RunMode::default(),
             runtime: WeakAgentRuntime::default(),
             guard: None,
-            budget: None,
+            meter: Meter::default(),
             tap: None,
         }
     }

@@ -39,6 +39,10 @@ impl AgentSession {
         if !enabled || !is_transient(&answer, self.effective_model().as_deref()) {
             return false;
         }
+        if self.limit_reached().is_some() {
+            // The run ends there, without a pause.
+            return true;
+        }
         let error = answer.error_message.clone().unwrap_or_else(|| "Unknown error".to_owned());
         let attempt = self.0.activity.run(|run| {
             run.retry_attempt += 1;

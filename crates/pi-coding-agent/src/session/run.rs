@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_agent::Outcome;
+use pi_agent::{Budget, Outcome};
 use pi_protocol::{AgentMessage, EntryBody, StopReason};
 use pi_session::SessionError;
 use pi_session::compaction::CheckTime;
@@ -23,6 +23,7 @@ pub struct Run {
     pub(super) messages: Vec<AgentMessage>,
     /// The run continues from the end of the log instead of beginning with messages.
     pub(super) resumes: bool,
+    budget: Budget,
 }
 
 /// Continuation after a run of the loop.
@@ -36,35 +37,20 @@ enum Next {
 impl Run {
     /// Takes the session; `None` if it is busy.
     pub(super) fn begin(session: &AgentSession) -> Option<Self> {
-        session.0.activity.begin_run().then(|| Self {
-            session: session.clone(),
-            messages: Vec::new(),
-            resumes: false,
+        session.0.activity.begin_run().then(|| {
+            let budget = session.0.meter.begin(session.settings().limits);
+            session.0.agent.configure(|run| run.budget = Some(budget.clone()));
+            Self { session: session.clone(), messages: Vec::new(), resumes: false, budget }
         })
     }
 
     /// Runs until everything is settled. Returns the outcome of the last run of the loop.
     pub async fn finish(mut self) -> Outcome {
-        let session = self.session.clone();
-        let messages = std::mem::take(&mut self.messages);
-        session.forget_failure();
-        session.announce_guard().await;
-        let mut outcome = if self.resumes {
-            ended(session.0.agent.resume_run().await)
-        } else {
-            ended(session.0.agent.prompt_messages(messages).await)
+        let (session, budget) = (self.session.clone(), self.budget.clone());
+        let mut outcome = tokio::select! {
+            outcome = self.work() => outcome,
+            never = session.enforce_time(&budget) => match never {},
         };
-        // A suspended run has calls without results, which nothing may come in between.
-        while outcome != Outcome::Suspended {
-            match session.after_run().await {
-                Next::Continue => {}
-                Next::Settle if session.before_settle(&outcome).await => {}
-                Next::Settle => break,
-            }
-            // Model, level and tools may have changed during a pause.
-            session.configure_run();
-            outcome = ended(session.0.agent.continue_run().await);
-        }
         let aborted = session.was_aborted();
         if aborted && !matches!(outcome, Outcome::Limit { .. } | Outcome::Repetition { .. }) {
             // The abort may have come between two runs of the loop, such as before a retry.
@@ -77,11 +63,46 @@ impl Run {
         session.emit(SessionEvent::AgentSettled { aborted }).await;
         outcome
     }
+
+    /// Runs the loop until no retry, compaction or queued message is left.
+    async fn work(&mut self) -> Outcome {
+        let session = self.session.clone();
+        let messages = std::mem::take(&mut self.messages);
+        session.forget_failure();
+        session.announce_guard().await;
+        let mut outcome = if self.resumes {
+            ended(session.0.agent.resume_run().await)
+        } else {
+            ended(session.0.agent.prompt_messages(messages).await)
+        };
+        // A suspended run has calls without results, which nothing may come in between.
+        while outcome != Outcome::Suspended {
+            let is_limited = matches!(outcome, Outcome::Limit { .. } | Outcome::Repetition { .. });
+            let next = if is_limited { Next::Settle } else { session.after_run().await };
+            match next {
+                Next::Continue => {}
+                Next::Settle if session.before_settle(&outcome).await && !is_limited => {}
+                Next::Settle => break,
+            }
+            if let Some(limit) = session.limit_reached() {
+                return Outcome::Limit { limit };
+            }
+            // Model, level and tools may have changed during a pause.
+            session.configure_run();
+            outcome = ended(session.0.agent.continue_run().await);
+        }
+        match (&outcome, self.budget.overdue()) {
+            // A pause before a retry, or a summary, was cut short.
+            (Outcome::Failed { .. }, Some(limit)) => Outcome::Limit { limit },
+            _ => outcome,
+        }
+    }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
         self.session.0.warmer.run_ended(self.session.settings().cache_warming);
+        self.session.0.meter.end();
         self.session.0.activity.end();
     }
 }

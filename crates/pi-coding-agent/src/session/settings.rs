@@ -154,7 +154,6 @@ impl AgentSession {
         self.0.agent.set_queue_modes(settings.steering_mode, settings.follow_up_mode);
         self.0.agent.set_steering_delivery(settings.steering_delivery);
         self.0.agent.configure(|run| {
-            run.limits = settings.limits;
             run.repetition = settings.repetition;
         });
     }

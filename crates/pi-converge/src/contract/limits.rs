@@ -1,5 +1,6 @@
 //! Limits of a run, and durations as people write them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -30,9 +31,12 @@ pub struct ContractLimits {
     /// Time without an event of the model or progress of a tool; 1 hour by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<Time>,
-    /// Bytes of answers and tool results; 256 MiB by default.
+    /// Bytes of answers and tool results; 64 MiB by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
+    /// Calls of single tools, by the name of the tool.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_tool: BTreeMap<String, u32>,
 }
 
 impl ContractLimits {
@@ -50,7 +54,9 @@ impl ContractLimits {
         limits.wall_time = time(self.wall, 4 * 3600);
         limits.idle_time = time(self.idle, 3600);
         limits.output_bytes =
-            Some(self.output_bytes.unwrap_or(256 << 20)).filter(|limit| *limit > 0);
+            Some(self.output_bytes.unwrap_or(64 << 20)).filter(|limit| *limit > 0);
+        limits.calls_per_tool.clone_from(&self.per_tool);
+        limits.calls_per_tool.retain(|_, calls| *calls > 0);
         limits
     }
 }

@@ -10,6 +10,7 @@ use crate::directory::Step;
 use crate::outcome::Outcome;
 use crate::report::AttemptReport;
 use crate::resume::Continuation;
+use crate::stuck::Watch;
 use crate::tape::Tape;
 use crate::verify::{feedback, proves_nothing};
 
@@ -37,6 +38,8 @@ impl Running {
         self.note_surroundings(&runtime, &session);
         let _journal = self.record_events(&session);
         let _interventions = self.interventions.collect(&session);
+        self.watch = Watch::new(self.contract.stuck.clone());
+        let _watching = self.watch.subscribe(&session).await;
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };
         let ended = self.rounds(&runtime, &session, &mut attempt).await;
         attempt.session = session.file();
@@ -101,7 +104,14 @@ impl Running {
             if attempt.rounds > rounds {
                 return Ended::new(Outcome::FailedVerification, self.failed());
             }
+            let note = match self.watch.round(&self.checks) {
+                Ok(note) => note,
+                Err(evidence) => return Ended::new(Outcome::Stuck, evidence.sentence()),
+            };
             prompt = feedback(&self.contract, &self.checks, rounds - attempt.rounds);
+            if let Some(note) = note {
+                prompt = format!("{prompt}\n{note}");
+            }
         }
     }
 
@@ -174,6 +184,9 @@ impl Running {
         };
         if let Some(outcome) = self.options.interrupt.outcome() {
             return Err(Ended::new(outcome, "The run was interrupted."));
+        }
+        if let Some(evidence) = self.watch.evidence() {
+            return Err(Ended::new(Outcome::Stuck, evidence.sentence()));
         }
         match outcome.map_err(Ended::from)? {
             LoopOutcome::Completed => {

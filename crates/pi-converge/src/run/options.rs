@@ -40,7 +40,9 @@ pub(crate) fn agent_options(
     let limits = options.settings.entry("limits").or_insert_with(|| json!({}));
     if let Value::Object(limits) = limits {
         limits.insert("detectLoops".to_owned(), json!(false));
-        for key in ["maxTurns", "maxToolCalls", "timeoutSeconds", "idleTimeoutSeconds"] {
+        for key in
+            ["maxTurns", "maxToolCalls", "timeoutSeconds", "idleTimeoutSeconds", "maxOutputBytes"]
+        {
             limits.insert(key.to_owned(), json!(0));
         }
     }

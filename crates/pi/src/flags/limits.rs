@@ -24,13 +24,11 @@ pub(super) const OPTIONS: &[Setting] = &[
         Flag::new("max-cost", Limits, "End the run when it has cost this many US dollars")
             .takes_word("DOLLARS")
             .details("Models without prices, such as local ones, cost nothing."),
-        Set::Checked(|a, text| {
-            let dollars = text.trim_start_matches('$').parse::<f64>().ok();
-            match dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0) {
-                Some(dollars) => a.limit("maxCost", json!(dollars)),
-                None => Err(format!("--max-cost: \"{text}\" is not an amount such as 2.50")),
-            }
-        }),
+        Set::Checked(|a, text| a.limit("maxCost", dollars("max-cost", &text)?)),
+    ),
+    option(
+        Flag::new("max-budget-usd", Limits, "Same as --max-cost").takes_word("DOLLARS"),
+        Set::Checked(|a, text| a.limit("maxCost", dollars("max-budget-usd", &text)?)),
     ),
     option(
         Flag::new("timeout", Limits, "End the run after this time, such as 90s, 30m or 2h")
@@ -47,12 +45,49 @@ pub(super) const OPTIONS: &[Setting] = &[
         .takes_word("TIME"),
         Set::Checked(|a, text| a.limit("idleTimeoutSeconds", seconds("idle-timeout", &text)?)),
     ),
+    option(
+        Flag::new("max-output", Limits, "End the run after this much output, such as 10MB")
+            .takes_word("SIZE")
+            .details("Answers of the model and the output of tools count. A number without a unit means bytes."),
+        Set::Checked(|a, text| a.limit("maxOutputBytes", bytes("max-output", &text)?)),
+    ),
+    option(
+        Flag::new("max-calls", Limits, "End the run after N calls of one tool, such as bash=50")
+            .takes_word("TOOL=N")
+            .repeats(),
+        Set::Checked(|a, text| a.limit_of_tool(&text)),
+    ),
 ];
 
 /// Zero switches a limit off, in the settings and here.
 fn whole(option: &str, text: &str) -> Result<Json, String> {
     let number = text.parse::<u32>();
     number.map(Json::from).map_err(|_| format!("--{option}: \"{text}\" is not a whole number"))
+}
+
+pub(crate) fn dollars(option: &str, text: &str) -> Result<Json, String> {
+    let dollars = text.trim_start_matches('$').parse::<f64>().ok();
+    match dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0) {
+        Some(dollars) => Ok(json!(dollars)),
+        None => Err(format!("--{option}: \"{text}\" is not an amount such as 2.50")),
+    }
+}
+
+pub(crate) fn bytes(option: &str, text: &str) -> Result<Json, String> {
+    let unit = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let factor: Option<u64> = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1),
+        "k" | "kb" | "kib" => Some(1 << 10),
+        "m" | "mb" | "mib" => Some(1 << 20),
+        "g" | "gb" | "gib" => Some(1 << 30),
+        _ => None,
+    };
+    let number = number.parse::<u64>().ok();
+    match number.zip(factor).and_then(|(number, factor)| number.checked_mul(factor)) {
+        Some(bytes) => Ok(Json::from(bytes)),
+        None => Err(format!("--{option}: \"{text}\" is not a size such as 500KB or 10MB")),
+    }
 }
 
 fn seconds(option: &str, text: &str) -> Result<Json, String> {
@@ -78,5 +113,16 @@ impl Arguments {
             limits.insert(name.to_owned(), value);
         }
         Ok(())
+    }
+
+    fn limit_of_tool(&mut self, text: &str) -> Result<(), String> {
+        let invalid = || format!("--max-calls: \"{text}\" is not TOOL=N, such as bash=50");
+        let (tool, calls) = text.split_once('=').ok_or_else(invalid)?;
+        let calls = calls.parse::<u32>().map_err(|_| invalid())?;
+        let name = "maxCallsPerTool";
+        let earlier = self.settings.get("limits").and_then(|limits| limits.get(name)).cloned();
+        let mut tools = earlier.unwrap_or_else(|| json!({}));
+        tools[tool] = Json::from(calls);
+        self.limit(name, tools)
     }
 }

@@ -99,9 +99,10 @@ impl Settings {
         self.limits.clone().unwrap_or_default().limits(self.is_unattended())
     }
 
-    /// Returns the repetitions at which a run ends.
-    pub fn repetition(&self) -> RepetitionLimits {
-        self.limits.clone().unwrap_or_default().repetition(self.is_unattended())
+    /// Returns the repetitions at which a run ends. By default, a user who watches the run ends it.
+    pub fn repetition(&self, is_watched: bool) -> RepetitionLimits {
+        let is_watched = is_watched && !self.is_unattended();
+        self.limits.clone().unwrap_or_default().repetition(is_watched)
     }
 
     /// Returns true for the profile of runs without supervision.

@@ -2,6 +2,7 @@
 //!
 //! An invalid value is an error and not ignored: a misspelled limit must not mean no limit.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pi_agent::{Limits, RepetitionLimits};
@@ -35,7 +36,13 @@ pub(crate) struct LimitsGroup {
     /// default of 3600.
     #[serde(deserialize_with = "number::whole")]
     pub(crate) idle_timeout_seconds: Option<u64>,
-    /// Ends a run that repeats the same tool calls. On by default in the profile `unattended`.
+    /// Bytes of answers and tool results. The profile `unattended` has a default of 67108864.
+    #[serde(deserialize_with = "number::whole")]
+    pub(crate) max_output_bytes: Option<u64>,
+    /// Calls of single tools, by the name of the tool.
+    pub(crate) max_calls_per_tool: Option<BTreeMap<String, u32>>,
+    /// Ends a run that repeats the same tool calls. On by default in print and JSON mode, and in the
+    /// profile `unattended`.
     pub(crate) detect_loops: Option<bool>,
 }
 
@@ -54,13 +61,16 @@ impl LimitsGroup {
         limits.cost = self.max_cost.filter(|dollars| *dollars > 0.0);
         limits.wall_time = seconds(self.timeout_seconds, 4 * 3600);
         limits.idle_time = seconds(self.idle_timeout_seconds, 3600);
+        limits.output_bytes = number(self.max_output_bytes, 64 << 20);
+        limits.calls_per_tool = self.max_calls_per_tool.clone().unwrap_or_default();
+        limits.calls_per_tool.retain(|_, calls| *calls > 0);
         limits
     }
 
     /// Returns the repetitions at which a run ends.
-    pub(crate) fn repetition(&self, unattended: bool) -> RepetitionLimits {
+    pub(crate) fn repetition(&self, is_watched: bool) -> RepetitionLimits {
         let limits = RepetitionLimits::default();
-        match self.detect_loops.unwrap_or(unattended) {
+        match self.detect_loops.unwrap_or(!is_watched) {
             true => limits.identical_calls(10).alternating_calls(24).turns_without_news(24),
             false => limits,
         }
