@@ -2,6 +2,7 @@
 
 mod arguments;
 mod diff;
+mod excerpt;
 mod lines;
 mod matching;
 
@@ -123,8 +124,19 @@ async fn execute(
     let note = change.compare(Some(Fingerprint::of(&content)))?;
 
     let original = Original::new(&content);
-    let located = matching::locate(&original.text, &edits)
-        .map_err(|error| error.describe(&shown, edits.len() > 1))?;
+    let located = matching::locate(&original.text, &edits).map_err(|error| {
+        let described = error.describe(&shown, edits.len() > 1);
+        let missing = error.missing().and_then(|edit| edits.get(edit));
+        // A file that may be changed and not be read stays hidden.
+        let hidden = workspace.unreadable().is_some_and(|unreadable| unreadable(&path));
+        let excerpt = missing
+            .filter(|_| !hidden)
+            .and_then(|edit| excerpt::excerpt(&shown, &original.text, &edit.old_text));
+        match excerpt {
+            Some(excerpt) => ToolError::new(format!("{}\n\n{excerpt}", described.message())),
+            None => described,
+        }
+    })?;
     let result = original.replace(&located, &edits);
     let text = Original::new(&result).text;
     // Invalid UTF-8 may still have changed, but no edit asked for that.

@@ -74,6 +74,14 @@ pub(super) fn locate<'a>(text: &'a str, edits: &[Edit]) -> Result<Located<'a>, E
 }
 
 impl EditError {
+    /// Returns the index of the edit whose text does not occur.
+    pub(super) fn missing(self) -> Option<usize> {
+        match self {
+            Self::Missing { edit } => Some(edit),
+            _ => None,
+        }
+    }
+
     /// Describes the error for the model. A single edit needs no index.
     pub(super) fn describe(self, path: &str, several: bool) -> ToolError {
         let which = |edit: usize, alone: &str| {

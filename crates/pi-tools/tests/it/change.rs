@@ -226,3 +226,37 @@ async fn a_preview_is_the_diff_of_the_edit() {
         assert_eq!(preview.map(Value::String), diff, "{arguments}");
     }
 }
+
+#[tokio::test]
+async fn an_edit_that_matches_nothing_shows_what_the_file_contains() {
+    let directory = TempDir::new().unwrap();
+    let long: String = (0..500).map(|number| format!("value_{number} = {number}\n")).collect();
+    fs::write(directory.path().join("small"), "def area(w, h):\n    return w + h\n").unwrap();
+    fs::write(directory.path().join("empty"), "\n").unwrap();
+    fs::write(directory.path().join("long"), long).unwrap();
+    let all = workspace(directory.path());
+    let hidden = (*all).clone().with_unreadable(Arc::new(|_: &std::path::Path| true));
+    let cases: [(&str, &str, &[&str], &[&str]); 4] = [
+        (
+            "small",
+            "def area(self):",
+            &["small contains:\n\ndef area(w, h):\n    return w + h\n"],
+            &[],
+        ),
+        ("empty", "a", &["empty is empty"], &[]),
+        ("long", "value_250 = 1", &["has in lines 245 to 257", "value_250 = 250"], &["value_20 ="]),
+        ("long", "zebra", &["Could not find the exact text in long."], &["value_"]),
+    ];
+    for (file, old, shown, absent) in cases {
+        let edit = edit(Arc::clone(&all));
+        let answer = text(&call(&edit, &replacement(file, old, "x")).await);
+        for expected in shown {
+            assert!(answer.contains(expected), "{file}, {old}: {answer}");
+        }
+        for unexpected in absent {
+            assert!(!answer.contains(unexpected), "{file}, {old}: {answer}");
+        }
+    }
+    let answer = text(&call(&edit(Arc::new(hidden)), &replacement("small", "x", "y")).await);
+    assert!(!answer.contains("def area"), "{answer}");
+}

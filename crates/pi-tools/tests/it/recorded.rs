@@ -119,7 +119,8 @@ async fn run(case: &Case, env: &TestEnv) -> Vec<String> {
         let arguments = remote.real(&call_made.args);
         let found = match call(&tool, &arguments).await {
             Ok(output) => json!({ "ok": output }),
-            Err(error) => json!({ "error": error.to_string() }),
+            // The excerpt of the file is an addition.
+            Err(error) => json!({ "error": sentence(&error.to_string()) }),
         };
         let found = remote.shown(&found);
         let observed = match (&call_made.ok, &call_made.error) {
@@ -253,6 +254,14 @@ fn shortened(text: &str) -> String {
     let start: String = text.chars().take(60).collect();
     let end = text.char_indices().rev().nth(199).map_or(0, |(at, _)| at);
     format!("{start}…{}…{}", text.len(), &text[end..])
+}
+
+/// Returns the part of an error before the excerpt of the file.
+fn sentence(error: &str) -> &str {
+    match error.split_once("\n\n") {
+        Some((sentence, _)) if sentence.starts_with("Could not find") => sentence,
+        _ => error,
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {
