@@ -22,6 +22,7 @@ use crate::directory::{
 use crate::outcome::Outcome;
 use crate::report::{PendingAction, Report};
 use crate::run::{RunOptions, Running};
+use crate::workspace::{AdoptError, WorkspaceError};
 
 /// Reasons why a run cannot be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,22 @@ pub enum ResumeError {
     /// The directory in which the run worked does not exist here.
     #[error("the workspace {} does not exist", .0.display())]
     NoWorkspace(PathBuf),
+    /// The workspace is neither as the run left it nor as it was at the start.
+    #[error("the workspace is neither as the run left it nor as it was at the start: {}", shown(.0))]
+    Differs(Vec<String>),
+    /// The workspace cannot be compared or prepared.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+}
+
+fn shown(paths: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let more = paths.len().saturating_sub(SHOWN);
+    let mut text = paths.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
 }
 
 /// Continues a run at the point where it ended. The report of a run that is complete is returned as
@@ -74,5 +91,9 @@ pub async fn resume(
     state.outcome = None;
     let running =
         Running::resumed(contract, options, directory, state, journal, approver, recorded);
+    running.adopt_workspace().map_err(|error| match error {
+        AdoptError::Differs(paths) => ResumeError::Differs(paths),
+        AdoptError::Workspace(error) => ResumeError::Workspace(error),
+    })?;
     Ok(running.execute().await)
 }

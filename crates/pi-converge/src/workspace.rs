@@ -9,6 +9,7 @@ mod bring_back;
 mod changes;
 mod copy;
 mod diff;
+mod portable;
 mod worktree;
 
 use std::io;
@@ -21,6 +22,7 @@ use crate::contract::{WorkspaceMode, WorkspacePlan};
 
 pub use bring_back::BroughtBack;
 pub use changes::{ChangedFile, Changes, SavedPatch};
+pub(crate) use portable::{AdoptError, adopt};
 
 /// Reasons why a workspace cannot be prepared, compared or undone.
 #[derive(Debug, thiserror::Error)]

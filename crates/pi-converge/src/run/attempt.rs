@@ -154,10 +154,17 @@ impl Running {
         session: &AgentSession,
         text: &str,
     ) -> Result<(), Ended> {
+        let resumes = self.resuming.is_some();
         let continuation = match self.resuming.take() {
             Some(recorded) => self.continuation(session, &recorded).await?,
             None => Continuation::Prompt,
         };
+        // The prompt of an interrupted round is the feedback of the one before.
+        let recorded = match &self.state.step {
+            Step::Agent { prompt, .. } if resumes => Some(prompt.clone()),
+            _ => None,
+        };
+        let text = recorded.as_deref().unwrap_or(text);
         if continuation == Continuation::Prompt {
             let after = session.with_log(|log| log.leaf_id().map(str::to_owned));
             self.state.step = Step::Agent { prompt: text.to_owned(), after };

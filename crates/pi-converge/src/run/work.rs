@@ -11,7 +11,9 @@ use crate::directory::Step;
 use crate::outcome::Outcome;
 use crate::report::{CheckReport, FileReport};
 use crate::verify::{Round, Stopped, Verifier, VerifierParts, VerifyError};
-use crate::workspace::{BroughtBack, Changes, RunWorkspace, WorkspaceError, WorkspacePlaces};
+use crate::workspace::{
+    AdoptError, BroughtBack, Changes, RunWorkspace, WorkspaceError, WorkspacePlaces, adopt,
+};
 
 /// Bytes of the diff that a report contains.
 const SHOWN_DIFF: usize = 64 * 1024;
@@ -102,16 +104,7 @@ impl Running {
         if let Some(last) = self.work.current.take() {
             self.leave(&last.workspace)?;
         }
-        let environment = &self.options.agent.environment;
-        let store = checkpoint_directory(
-            &environment.agent_directory,
-            &format!("run-{}", self.directory.id()),
-        );
-        let mut places = WorkspacePlaces::new(&environment.cwd, self.run_directory(), store);
-        places.home.clone_from(&environment.home);
-        // A continued attempt uses the workspace of the first one, also in a resumed run.
-        let strategy = self.contract.attempts.strategy;
-        let place = if strategy == AttemptStrategy::Continue { 1 } else { number };
+        let (places, place) = self.places(number);
         let workspace = RunWorkspace::prepare(&self.contract.workspace, &places, place)?;
         options.environment.cwd = workspace.root().to_owned();
         let directory = self.run_directory();
@@ -146,6 +139,28 @@ impl Running {
         }
         self.work.current = Some(Current { workspace, verifier, lines: 0 });
         Ok(())
+    }
+
+    /// Returns the places of a workspace, and the number of the attempt that it belongs to.
+    fn places(&self, number: u32) -> (WorkspacePlaces, u32) {
+        let environment = &self.options.agent.environment;
+        let store = checkpoint_directory(
+            &environment.agent_directory,
+            &format!("run-{}", self.directory.id()),
+        );
+        let mut places = WorkspacePlaces::new(&environment.cwd, self.run_directory(), store);
+        places.home.clone_from(&environment.home);
+        // A continued attempt uses the workspace of the first one, also in a resumed run.
+        let strategy = self.contract.attempts.strategy;
+        let place = if strategy == AttemptStrategy::Continue { 1 } else { number };
+        (places, place)
+    }
+
+    /// Makes the workspace of a run that is resumed what it was when the run ended.
+    pub(crate) fn adopt_workspace(&self) -> Result<(), AdoptError> {
+        let (places, place) = self.places(self.state.attempt);
+        adopt(&self.contract.workspace, &places, place)?;
+        Ok(RunWorkspace::forget_saved(&places.run_directory)?)
     }
 
     /// Makes the checks of the contract. Returns true if all passed.
@@ -214,8 +229,13 @@ impl Running {
         let settled = if ended.outcome == Outcome::Converged {
             self.keep_result(&workspace)
         } else if ended.outcome.is_resumable() {
-            // The run continues in this workspace.
-            Ok(())
+            // The run continues in this workspace, or in another one with the same changes.
+            workspace.save(&self.run_directory()).map(|lost| {
+                if !lost.is_empty() {
+                    let lost = lost.join(", ");
+                    self.note(format!("too large to be saved for another machine: {lost}"));
+                }
+            })
         } else {
             self.treat_failure(&workspace)
         };

@@ -105,7 +105,7 @@ fn is_same(checkpoints: &Checkpoints, baseline: usize, change: &Change, there: &
     }
 }
 
-fn remove(path: &Path) -> std::io::Result<()> {
+pub(super) fn remove(path: &Path) -> std::io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => match std::fs::remove_dir(path) {
             // Files that are not part of the result stay, and their directory with them.
@@ -119,12 +119,12 @@ fn remove(path: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &Path, _: u32) -> std::io::Result<()> {
+pub(super) fn set_mode(_: &Path, _: u32) -> std::io::Result<()> {
     Ok(())
 }
