@@ -28,6 +28,8 @@ pub(crate) enum JournalEntry {
     Answer { session: String, spent: Spent },
     /// A tool call is about to be executed.
     Call { session: String, id: String, tool: String },
+    /// A tool call waits for approval, possibly after it was announced: a sub-agent waits.
+    Suspend { session: String, id: String },
     /// A tool call has ended.
     Result { session: String, result: Arc<ToolResultMessage> },
     /// The run has ended.
@@ -141,6 +143,9 @@ impl Recorded {
             match entry {
                 JournalEntry::Call { session: of, id, .. } if of == session && id == call_id => {
                     state = CallState::Started { at: *time };
+                }
+                JournalEntry::Suspend { session: of, id } if of == session && id == call_id => {
+                    state = CallState::NotStarted;
                 }
                 JournalEntry::Result { session: of, result }
                     if of == session && result.tool_call_id == call_id =>

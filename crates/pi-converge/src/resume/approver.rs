@@ -1,11 +1,12 @@
 //! The approver of a run without anyone to ask: decisions of the user who resumes the run, and
 //! otherwise a list of what is pending.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pi_agent::{BoxFuture, UnansweredCalls};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver};
+use pi_coding_agent::session::{AgentSession, WeakAgentSession};
 use serde_json::Value;
 
 use crate::report::PendingAction;
@@ -66,8 +67,10 @@ fn list(numbers: &[u32]) -> String {
 /// Applies decisions once each, and records all other requests as pending.
 #[derive(Debug, Default)]
 pub(crate) struct DeferringApprover {
-    /// Numbers of actions that were pending before.
-    numbers: BTreeMap<String, u32>,
+    /// Actions that were pending before.
+    earlier: Vec<PendingAction>,
+    /// The session that knows the secrets, once it exists.
+    redacting: OnceLock<WeakAgentSession>,
     decided: Mutex<VecDeque<(PendingAction, ApprovalDecision)>>,
     requests: Mutex<Vec<ApprovalRequest>>,
 }
@@ -93,8 +96,8 @@ impl DeferringApprover {
             .iter()
             .filter_map(|action| Some((action.clone(), decisions.about(action.number)?)))
             .collect();
-        let numbers = pending.iter().map(|action| (action.id.clone(), action.number)).collect();
-        Ok(Self { numbers, decided: Mutex::new(decided), requests: Mutex::default() })
+        let earlier = pending.to_vec();
+        Ok(Self { earlier, decided: Mutex::new(decided), ..Self::default() })
     }
 
     /// Returns the actions that wait for approval. `waiting` are the calls of the run's own session
@@ -107,13 +110,18 @@ impl DeferringApprover {
         let own = requests.iter().filter(|request| is_own(request)).count();
         // A call that waits without a request of its own waits for requests of a sub-agent.
         let has_others = own < calls.len();
-        let mut next = self.numbers.values().max().copied().unwrap_or(0) + 1;
+        let mut earlier = self.earlier.clone();
+        let mut next = earlier.iter().map(|action| action.number).max().unwrap_or(0) + 1;
         let mut pending: Vec<PendingAction> = Vec::new();
         for request in requests.iter().filter(|request| has_others || is_own(request)) {
-            let number = self.numbers.get(&request.tool_call_id).copied().unwrap_or_else(|| {
-                next += 1;
-                next - 1
-            });
+            // An action that stays pending keeps its number.
+            let number = match earlier.iter().position(|action| is_about(action, request)) {
+                Some(at) => earlier.remove(at).number,
+                None => {
+                    next += 1;
+                    next - 1
+                }
+            };
             let call = calls.iter().find(|call| call.id == request.tool_call_id);
             pending.push(PendingAction {
                 number,
@@ -129,26 +137,49 @@ impl DeferringApprover {
         pending
     }
 
+    /// Redacts secrets in requests from now on, as the session does. Requests have the arguments
+    /// with which a tool would be executed.
+    pub(crate) fn redact_with(&self, session: &AgentSession) {
+        // All sessions of a run have the same secrets.
+        let _ = self.redacting.set(session.downgrade());
+    }
+
+    fn redacted(&self, request: &ApprovalRequest) -> ApprovalRequest {
+        let mut request = request.clone();
+        if let Some(session) = self.redacting.get().and_then(WeakAgentSession::upgrade) {
+            let redact = |text: &mut String| *text = session.redacted(text).into_owned();
+            redact(&mut request.what);
+            request.change.iter_mut().for_each(redact);
+            for part in &mut request.parts {
+                redact(&mut part.what);
+                redact(&mut part.reason);
+            }
+        }
+        request
+    }
+
     fn requests(&self) -> MutexGuard<'_, Vec<ApprovalRequest>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Returns true if a request is about a pending action. Ids can occur several times.
+fn is_about(action: &PendingAction, request: &ApprovalRequest) -> bool {
+    action.id == request.tool_call_id && action.tool == request.tool && action.what == request.what
+}
+
 impl Approver for DeferringApprover {
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        let request = self.redacted(request);
+        let is_first = request.wider.is_none();
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
-        // Used up by the call that it is about: ids can occur again.
-        let found = decided.iter().position(|(action, _)| {
-            action.id == request.tool_call_id
-                && action.tool == request.tool
-                && action.what == request.what
-                && request.wider.is_none()
-        });
+        let found = decided.iter().position(|(action, _)| is_first && is_about(action, &request));
+        // A decision is used up by the call that it is about.
         let decision = match found.and_then(|at| decided.remove(at)) {
             Some((_, decision)) => decision,
             None => {
-                if request.wider.is_none() {
-                    self.requests().push(request.clone());
+                if is_first {
+                    self.requests().push(request);
                 }
                 ApprovalDecision::Defer
             }

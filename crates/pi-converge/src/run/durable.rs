@@ -40,10 +40,20 @@ impl Running {
 
     /// Records answers and the results of tool calls in the journal.
     pub(super) fn record_events(&self, session: &AgentSession) -> Subscription {
+        self.approver.redact_with(session);
         let (journal, budget, id) = (Arc::clone(&self.journal), self.budget.clone(), session.id());
         session.subscribe(move |event| match event {
             SessionEvent::MessageEnd { message } if message.as_assistant().is_some() => {
                 journal.record(JournalEntry::Answer { session: id.clone(), spent: budget.spent() });
+            }
+            SessionEvent::ToolExecutionEnd {
+                tool_call_id,
+                result,
+                parent_tool_call_id: None,
+                ..
+            } if result.suspended => {
+                let (session, id) = (id.clone(), tool_call_id.clone());
+                journal.record(JournalEntry::Suspend { session, id });
             }
             SessionEvent::ToolExecutionEnd {
                 tool_call_id,
@@ -52,7 +62,7 @@ impl Running {
                 is_error,
                 duration_ms,
                 parent_tool_call_id: None,
-            } if !result.suspended => {
+            } => {
                 let result = ToolResultMessage {
                     tool_call_id: tool_call_id.clone(),
                     tool_name: tool_name.clone(),
