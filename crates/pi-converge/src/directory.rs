@@ -90,6 +90,11 @@ impl DirectoryError {
     }
 }
 
+/// Returns the directory of a run: its id, a part of it, or a path.
+pub fn find_run(runs: &Path, reference: &str) -> Result<PathBuf, DirectoryError> {
+    id::find(runs, reference)
+}
+
 /// The directory of a run, locked by this process. A process that ends, also by a signal, releases
 /// its lock.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ mod verify;
 mod workspace;
 
 pub use contract::*;
-pub use directory::{DirectoryError, RunDirectory, RunInfo, list_runs};
+pub use directory::{DirectoryError, RunDirectory, RunInfo, find_run, list_runs};
 pub use outcome::Outcome;
 pub use output::*;
 pub use record::*;

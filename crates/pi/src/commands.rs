@@ -1,4 +1,4 @@
-//! The commands, one file each. Only `demo` and `run` run an agent.
+//! The commands, one file each. Only `demo`, `run` and `replay` run an agent.
 
 pub(crate) mod auth;
 pub(crate) mod complete;
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     let result = match args.path.as_slice() {
         ["demo"] => return crate::modes::demo::run(args),
         ["run"] => return crate::modes::run::run(args),
+        ["replay"] => return crate::modes::replay::run(args),
         ["completions"] => {
             return print(&args.word(0).and_then(completions::script).unwrap_or_default());
         }

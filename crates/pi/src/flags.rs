@@ -14,6 +14,7 @@ pub(crate) mod markdown;
 pub(crate) mod options;
 mod packages;
 pub(crate) mod parse;
+mod replay;
 pub(crate) mod run;
 pub(crate) mod safety;
 #[cfg(test)]

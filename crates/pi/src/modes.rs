@@ -11,6 +11,7 @@ mod packages;
 mod plain;
 mod print;
 mod progress;
+pub(crate) mod replay;
 mod rpc;
 pub(crate) mod run;
 pub(crate) mod setup;

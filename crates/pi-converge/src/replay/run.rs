@@ -1,6 +1,6 @@
 //! Replays a recorded run with the present prompts, tools, settings and policy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,17 +33,26 @@ pub enum ReplayError {
     NotARun,
 }
 
-/// Replays a recorded run. No network is used, no tool is executed and no file of the user is
-/// written; `directory` receives what the replay itself writes.
-///
-/// With `live_from`, recorded answers are given up to this request, and a real model continues; the
-/// tools are executed from the beginning, so that the workspace is as it was.
+/// Changes to a replay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplayPlan {
+    /// The first request that a real model answers. The tools are executed from the beginning, so
+    /// that the workspace is as it was.
+    pub live_from: Option<u32>,
+    /// Additional rule files.
+    pub rules: Vec<PathBuf>,
+}
+
+/// Replays a recorded run. Without `live_from`, no network is used, no tool is executed and no file
+/// of the user is written; `directory` receives what the replay itself writes.
 pub async fn replay(
     recording: &Recording,
     mut options: RunOptions,
     directory: &Path,
-    live_from: Option<u32>,
+    plan: &ReplayPlan,
 ) -> Result<ReplayReport, ReplayError> {
+    let live_from = plan.live_from;
     let Subject::Run { contract } = &recording.header.subject else {
         return Err(ReplayError::NotARun);
     };
@@ -56,6 +65,7 @@ pub async fn replay(
     }
     let recording = recording.moved_to(&options.agent.environment)?;
     contract.record = false;
+    contract.policy.rules.extend(plan.rules.iter().cloned());
     let interrupt = options.interrupt.clone();
     let player = Player::new(recording.clone(), &options.version, live_from, interrupt);
     if live_from.is_none() {

@@ -6,7 +6,7 @@ use pi_coding_agent::config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
-use super::{Command, Completes, Flag, Group, auth, packages, run};
+use super::{Command, Completes, Flag, Group, auth, packages, replay, run};
 
 const SERVERS: &str = "This version does not support MCP.";
 
@@ -32,6 +32,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         )
         .commands(SESSIONS),
     run::RUN,
+    replay::REPLAY,
     Command::new("undo", "Take back the file changes of the latest run")
         .details(
             "Takes back the latest run in this directory that changed files, in any session; \
