@@ -14,6 +14,7 @@
 pub mod agents;
 mod contract;
 mod directory;
+mod examine;
 mod outcome;
 mod output;
 mod record;
@@ -29,6 +30,7 @@ mod workspace;
 
 pub use contract::*;
 pub use directory::{DirectoryError, RunDirectory, RunInfo, find_run, list_runs};
+pub use examine::{AgentFacts, Examination, Examined, Verdict, agent_facts, examine};
 pub use outcome::Outcome;
 pub use output::*;
 pub use record::*;

@@ -21,6 +21,7 @@ use pi_coding_agent::AgentOptions;
 pub use ended::Ended;
 pub(crate) use ended::provider_failure;
 use hooks::Interventions;
+pub(crate) use options::agent_options;
 pub use progress::Progress;
 use work::Work;
 

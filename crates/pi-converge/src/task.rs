@@ -1,6 +1,7 @@
 //! Task files: from the text of a user to a contract, with the place of every value.
 
 mod document;
+mod explain;
 mod fields;
 mod goose;
 mod json;
@@ -11,6 +12,7 @@ mod shape;
 mod shell;
 mod template;
 mod validate;
+mod write;
 mod yaml;
 
 pub use document::{Document, Place, Problem, pointer_of};

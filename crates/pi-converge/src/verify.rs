@@ -30,6 +30,7 @@ use review::Reviewed;
 
 pub(crate) use command::Stopped;
 pub(crate) use feedback::feedback;
+pub(crate) use globs::Pattern;
 
 use crate::contract::{Check, Contract, FileCheck, JsonCheck};
 use crate::report::CheckReport;
