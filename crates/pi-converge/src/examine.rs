@@ -7,7 +7,7 @@ use ignore::WalkBuilder;
 use pi_agent::Budget;
 use pi_coding_agent::guard::GuardStatus;
 use pi_coding_agent::session::AgentSession;
-use pi_coding_agent::{AgentOptions, SessionSelector, Severity, create_agent_session};
+use pi_coding_agent::{AgentOptions, SessionSelector, create_agent_session};
 use serde::Serialize;
 
 use crate::contract::{Check, Contract};
@@ -75,6 +75,13 @@ impl Examination {
     /// Returns true if a run could start.
     pub fn could_start(&self) -> bool {
         self.items.iter().all(|item| item.verdict != Verdict::Problem)
+    }
+
+    /// Adds the parts of a task file that have no effect.
+    pub fn add_notes(&mut self, notes: &[String]) {
+        for note in notes {
+            self.add("task", Verdict::Warning, note.clone());
+        }
     }
 
     fn add(&mut self, part: &str, verdict: Verdict, message: impl Into<String>) {
@@ -171,11 +178,9 @@ async fn examine_agent(
     }
     let created = Box::pin(create_agent_session(options)).await;
     let created = created.map_err(|refused| Ended::from(&refused))?;
-    for diagnostic in created.diagnostics.iter() {
-        let verdict = match diagnostic.severity {
-            Severity::Error | Severity::Warning => Verdict::Warning,
-        };
-        found.add("configuration", verdict, diagnostic.message.clone());
+    for diagnostic in &created.diagnostics {
+        // They do not stop a session.
+        found.add("configuration", Verdict::Warning, diagnostic.message.clone());
     }
     let session = created.runtime.session();
     let facts = facts(&session);

@@ -1,6 +1,7 @@
 //! `pi run`: executes a contract, shows its progress, and exits with the code of its outcome.
 
 mod checks;
+mod explain;
 mod resume;
 mod task;
 
@@ -37,6 +38,16 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
             return ExitCode::from(Outcome::InvalidTask.exit_code());
         }
     };
+    let as_json = args.value("format") == Some("json");
+    if args.has("explain") {
+        let options = options(environment);
+        return super::block_on(explain::explain(&task, &options, as_json));
+    }
+    if args.has("dry-run") {
+        let options = options(environment);
+        let examining = explain::dry_run(&task, &options, as_json);
+        return super::block_on(until_signal(examining, &options.interrupt));
+    }
     task.notes.iter().for_each(|text| note(&format!("warning: {text}")));
     super::block_on(perform(task.contract, environment))
 }
