@@ -17,4 +17,4 @@ mod yaml;
 
 pub use document::{Document, Place, Problem, pointer_of};
 pub use load::{OptionValue, Task, TaskInput, TaskSource};
-pub use origin::{Origin, Origins};
+pub use origin::Origin;

@@ -26,7 +26,7 @@ impl Task {
                 *text = template::escape(text);
             }
         });
-        write::write(&value, &|pointer| Some(self.origins.of(pointer).to_string()))
+        write::write(&value, &|pointer| Some(self.origin(pointer).to_string()))
     }
 
     /// Returns the effective contract, and the origin of each value by its pointer.
@@ -61,7 +61,7 @@ fn add_origins(
             }
         }
         _ => {
-            let origin = task.origins.of(&pointer).to_string();
+            let origin = task.origin(&pointer).to_string();
             origins.insert(pointer, origin);
         }
     }

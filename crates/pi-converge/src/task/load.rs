@@ -76,9 +76,11 @@ pub struct Task {
     /// The contract, with parameters filled in and absolute paths.
     pub contract: Contract,
     /// The origins of the values that were given.
-    pub origins: Origins,
+    origins: Origins,
     /// Parts of the file that have no effect here.
     pub notes: Vec<String>,
+    /// The values that were given, without defaults.
+    given: Value,
 }
 
 impl Task {
@@ -101,13 +103,24 @@ impl Task {
         }
         parts.include_schema()?;
         let Parts { value, origins, notes, .. } = parts;
-        let contract: Contract = serde_json::from_value(value)
+        let contract: Contract = serde_json::from_value(value.clone())
             .map_err(|error| vec![origins.problem("", error.to_string())])?;
         let problems: Vec<Problem> = validate::mistakes(&contract)
             .into_iter()
             .map(|(pointer, message)| origins.problem(&pointer, message))
             .collect();
-        if problems.is_empty() { Ok(Self { contract, origins, notes }) } else { Err(problems) }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        Ok(Self { contract, origins, notes, given: value })
+    }
+
+    /// Returns the origin of a value of the contract.
+    pub fn origin(&self, pointer: &str) -> &Origin {
+        match self.given.pointer(pointer) {
+            Some(_) => self.origins.of(pointer),
+            None => &Origin::Default,
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl fmt::Display for Origin {
 
 /// The origins of values, by JSON pointer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origins(BTreeMap<String, Origin>);
+pub(super) struct Origins(BTreeMap<String, Origin>);
 
 impl Origins {
     /// Sets the origin of a value and of everything below it.
@@ -60,7 +60,7 @@ impl Origins {
     }
 
     /// Returns the origin of a value: its own, or that of the value that contains it.
-    pub fn of(&self, pointer: &str) -> &Origin {
+    pub(super) fn of(&self, pointer: &str) -> &Origin {
         let mut pointer = pointer;
         loop {
             if let Some(origin) = self.0.get(pointer) {

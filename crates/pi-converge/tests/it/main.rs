@@ -3,6 +3,7 @@
 mod agents;
 mod contract;
 mod document;
+mod explain;
 mod output;
 mod task;
 mod workspace;

@@ -62,7 +62,8 @@ fn options_come_before_the_file_and_lists_grow() {
         ],
         &[],
     );
-    let Task { contract, origins, .. } = load(&input);
+    let task = load(&input);
+    let contract = task.contract.clone();
     assert_eq!((contract.limits.turns, contract.limits.tokens), (Some(7), Some(9)));
     assert_eq!((command(&contract, 0), command(&contract, 1)), ("a", "b"));
     assert_eq!(contract.verify[0].name(), "first");
@@ -78,7 +79,7 @@ fn options_come_before_the_file_and_lists_grow() {
         ("/attempts/count", "default"),
     ];
     for (pointer, origin) in cases {
-        assert_eq!(origins.of(pointer).to_string(), origin, "{pointer}");
+        assert_eq!(task.origin(pointer).to_string(), origin, "{pointer}");
     }
 }
 
@@ -269,12 +270,12 @@ fn recipes_of_goose_are_tasks() {
     assert_eq!(task.contract.name.as_deref(), Some("Write release notes"));
     assert_eq!(task.contract.model.as_deref(), Some("anthropic/claude-sonnet-4-5"));
     assert_eq!(task.contract.limits.turns, Some(40));
-    assert!(task.contract.output.unwrap().schema.unwrap().is_object());
+    assert!(task.contract.output.as_ref().unwrap().schema.as_ref().unwrap().is_object());
     assert_eq!(
         task.notes,
         ["recipe fields without effect: activities, author", "settings.temperature has no effect"]
     );
-    assert_eq!(task.origins.of("/limits/turns").to_string(), "changelog.yaml:36");
+    assert_eq!(task.origin("/limits/turns").to_string(), "changelog.yaml:36");
 
     let task = load(&with(recipe("repair.yaml"), &[], &[("package", "a b")]));
     assert_eq!(command(&task.contract, 0), "cargo test -p 'a b'");
