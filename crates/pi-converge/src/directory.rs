@@ -7,6 +7,7 @@
 //! | `journal.jsonl` | tool calls before they are executed, and their results |
 //! | `pending.json` | actions that wait for approval |
 //! | `sessions/` | the session log of each attempt |
+//! | `invalid-output.txt` | the last result, if it stayed invalid |
 //! | `report.json` | the report |
 //!
 //! Files are replaced as a whole, and the journal is only appended to, so that a process that is

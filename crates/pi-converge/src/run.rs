@@ -9,6 +9,7 @@ mod durable;
 mod ended;
 mod hooks;
 mod options;
+mod output;
 mod progress;
 mod work;
 
@@ -31,6 +32,7 @@ use crate::directory::{
     RunState, STATE, Step,
 };
 use crate::outcome::Outcome;
+use crate::output::{InvalidOutput, ResultCollector};
 use crate::record::{Header, RecordError, Recorder, Subject};
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
 use crate::resume::DeferringApprover;
@@ -133,8 +135,12 @@ pub(crate) struct Running {
     pub(crate) resuming: Option<Recorded>,
     pub(crate) pending: Vec<PendingAction>,
     pub(crate) session_file: Option<PathBuf>,
-    /// The structured result of the agent.
+    /// Collects the results of sessions, if the contract has a schema.
+    pub(crate) collector: Option<Arc<ResultCollector>>,
+    /// The structured result of the last round.
     pub(crate) result: Option<serde_json::Value>,
+    /// The last result that was refused, if no repair was left.
+    pub(crate) invalid: Option<InvalidOutput>,
     pub(crate) work: Work,
     /// Texts that hooks added to the goal.
     pub(crate) context: Vec<String>,
@@ -146,6 +152,7 @@ pub(crate) struct Running {
 /// Executes a contract in a new run directory.
 pub async fn run(contract: Contract, mut options: RunOptions) -> Result<Report, DirectoryError> {
     let started = jiff::Timestamp::now().to_string();
+    let contract = output::with_inline_schema(contract, &options.agent.environment.cwd);
     let directory = RunDirectory::create(&options.runs_directory())?;
     let state = RunState::new(started, options.agent.environment.cwd.clone());
     let journal = Journal::open(&directory)?;
@@ -194,7 +201,9 @@ impl Running {
             resuming: None,
             pending: Vec::new(),
             session_file: None,
+            collector: None,
             result: None,
+            invalid: None,
             work: Work::default(),
             context: Vec::new(),
             interventions: Interventions::default(),
@@ -220,7 +229,12 @@ impl Running {
     /// Executes the run and writes its report.
     pub(crate) async fn execute(mut self) -> Report {
         self.journal.record(JournalEntry::Process { id: std::process::id() });
-        let ended = match self.run_start_hooks().await {
+        // A contract that cannot be run starts nothing, hooks included.
+        let started = match self.prepare_output() {
+            Ok(()) => self.run_start_hooks().await,
+            invalid => invalid,
+        };
+        let ended = match started {
             Ok(()) => Box::pin(self.attempts()).await,
             Err(ended) => ended,
         };
@@ -228,6 +242,7 @@ impl Running {
         let unrecorded = self.finish_recording(&ended);
         self.work.problems.extend(unrecorded);
         let ended = self.settle(ended);
+        let ended = self.write_result(ended);
         self.run_end_hooks(&ended).await;
         self.finish(ended)
     }
@@ -305,7 +320,7 @@ impl Running {
             goal: self.contract.goal.clone(),
             started: self.state.started,
             finished: jiff::Timestamp::now().to_string(),
-            text: self.text,
+            text: self.invalid.map(|invalid| invalid.text).or(self.text),
             result: self.result,
             checks: self.checks,
             proves_nothing: proves_nothing(&self.contract, &self.state.before),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::extension::{Extension, Handlers, ToolRegistration};
 use pi_coding_agent::session::AgentSession;
-use pi_protocol::{AgentMessage, AssistantMessage, OutputSchema};
+use pi_protocol::{AgentMessage, AssistantMessage, Message, OutputSchema};
 use serde_json::Value;
 
 use super::schema::OutputContract;
@@ -88,10 +88,8 @@ impl ResultCollector {
         if let Some(value) = self.submissions.accepted() {
             return Collected::Valid(value);
         }
-        let messages = session.messages();
-        let answer = messages.last().and_then(AgentMessage::as_assistant);
-        let refused = match answer {
-            Some(answer) => match self.read_answer(answer).await {
+        let refused = match last_answer(session) {
+            Some(answer) => match self.read_answer(&answer).await {
                 Ok(value) => return Collected::Valid(value),
                 Err(refused) => Some(refused),
             },
@@ -120,20 +118,18 @@ impl ResultCollector {
         ))
     }
 
-    /// Returns the result of a session that was resumed after its last answer, if there is one.
-    pub async fn recover(&self, session: &AgentSession) -> Option<Arc<Value>> {
-        let messages = session.messages();
-        let answer = messages.iter().rev().find_map(AgentMessage::as_assistant)?.clone();
-        let submitted = answer.tool_calls().filter(|call| call.name == SUBMIT_RESULT).last();
-        if let Some(call) = submitted {
-            let value = Arc::new(read(&self.contract, call.arguments.clone()));
-            return self.contract.check(&value).await.is_empty().then_some(value);
-        }
-        self.read_answer(&answer).await.ok()
-    }
-
-    /// Reads the result from the text of an answer.
+    /// Reads the result from an answer: a submission that the process before this one received, or
+    /// its text.
     async fn read_answer(&self, answer: &AssistantMessage) -> Result<Arc<Value>, Refused> {
+        if let Some(call) = answer.tool_calls().filter(|call| call.name == SUBMIT_RESULT).last() {
+            let value = Arc::new(read(&self.contract, call.arguments.clone()));
+            let violations = self.contract.check(&value).await;
+            let text = || serde_json::to_string_pretty(&*value).unwrap_or_default();
+            return match violations.is_empty() {
+                true => Ok(value),
+                false => Err(Refused { text: text(), violations }),
+            };
+        }
         let texts: Vec<&str> = answer.content.iter().filter_map(|block| block.as_text()).collect();
         // A result can follow the text before it in a block of its own.
         let last = texts.last().copied().unwrap_or_default();
@@ -164,6 +160,14 @@ impl ResultCollector {
         }
         session.set_active_tools(&names);
     }
+}
+
+/// Returns the last answer to the last prompt.
+fn last_answer(session: &AgentSession) -> Option<Arc<AssistantMessage>> {
+    let messages = session.messages();
+    let is_prompt = |message: &AgentMessage| matches!(message, AgentMessage::Llm(Message::User(_)));
+    let since_prompt = messages.iter().rev().take_while(|message| !is_prompt(message));
+    since_prompt.filter_map(AgentMessage::as_assistant).next().cloned()
 }
 
 fn missing() -> Refused {

@@ -22,6 +22,7 @@ impl Running {
             Err(ended) => return ended,
         };
         options.budget = Some(self.budget.clone());
+        options.extensions.extend(self.collector.as_ref().map(|collector| collector.extension()));
         if let Err(ended) = self.prepare(number, &mut options).await {
             return ended;
         }
@@ -82,7 +83,13 @@ impl Running {
             attempt.rounds += 1;
             self.state.round = attempt.rounds;
             self.options.report_progress(&Progress::Round { number: attempt.rounds });
+            if let Some(collector) = &self.collector {
+                collector.begin(session);
+            }
             if let Err(ended) = self.prompt(runtime, session, &prompt).await {
+                return ended;
+            }
+            if let Err(ended) = self.collect_result(runtime, session).await {
                 return ended;
             }
             // Nothing of the agent runs while its work is checked.
@@ -148,7 +155,7 @@ impl Running {
 
     /// Submits a prompt, or continues one of an earlier process, and waits until the agent has
     /// ended.
-    async fn prompt(
+    pub(super) async fn prompt(
         &mut self,
         runtime: &AgentRuntime,
         session: &AgentSession,

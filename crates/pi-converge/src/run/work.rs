@@ -48,6 +48,7 @@ struct Candidate {
     state: usize,
     checks: Vec<CheckReport>,
     text: Option<String>,
+    result: Option<serde_json::Value>,
     ended: Ended,
     lines: u64,
     cost: f64,
@@ -177,7 +178,7 @@ impl Running {
         let done = current.verifier.verify(Round { attempt, round }, result, &report).await?;
         current.lines = done.changes.lines();
         let passed = done.passed();
-        self.checks = done.checks;
+        self.checks = self.result_check().into_iter().chain(done.checks).collect();
         self.options.tape.record("checks", &self.checks);
         for note in done.notes {
             self.note(note);
@@ -197,6 +198,7 @@ impl Running {
                     state,
                     checks: self.checks.clone(),
                     text: self.text.clone(),
+                    result: self.result.clone(),
                     ended: ended.clone(),
                     lines,
                     cost,
@@ -275,7 +277,7 @@ impl Running {
             }
         }
         self.work.current = Some(Current { workspace: best.workspace, ..last });
-        (self.checks, self.text) = (best.checks, best.text);
+        (self.checks, self.text, self.result) = (best.checks, best.text, best.result);
         for (index, attempt) in self.attempts.iter_mut().enumerate() {
             attempt.kept = index == best.index;
         }

@@ -110,7 +110,10 @@ fn show(progress: &Progress) {
 }
 
 fn finish(report: &Report) -> ExitCode {
-    let printed = report.text.as_ref().map(|text| print(&format!("{text}\n")));
+    let result =
+        report.result.as_ref().and_then(|result| serde_json::to_string_pretty(result).ok());
+    let output = result.as_ref().or(report.text.as_ref());
+    let printed = output.map(|text| print(&format!("{text}\n")));
     note(&format!("{}: {}", report.outcome, report.reason));
     resume::hint(report);
     match printed {
