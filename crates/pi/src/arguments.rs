@@ -22,6 +22,7 @@ pub(crate) struct Arguments {
     /// JSON mode exits with the codes of print mode.
     pub(crate) fail: bool,
     pub(crate) no_stdin: bool,
+    pub(crate) output: Output,
     pub(crate) export: Option<String>,
     /// Search text for the list of models; empty to list all.
     pub(crate) list_models: Option<String>,
@@ -95,6 +96,32 @@ pub(crate) enum Mode {
     Rpc,
 }
 
+/// The result of print mode for other programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Output {
+    pub(crate) schema: Option<SchemaSource>,
+    /// One JSON object instead of the answer.
+    pub(crate) object: bool,
+    /// File that receives what stdout receives.
+    pub(crate) file: Option<String>,
+}
+
+impl Output {
+    /// Returns true if the answer alone on stdout is not enough.
+    pub(crate) fn is_structured(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// The schema of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SchemaSource {
+    /// A file with the schema.
+    File(String),
+    /// The schema itself.
+    Text(String),
+}
+
 /// Resource files given on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Resource {
@@ -159,6 +186,18 @@ impl Arguments {
         }
         if self.name.as_ref().is_some_and(|name| name.trim().is_empty()) {
             conflicts.push("--name requires a non-empty value".to_owned());
+        }
+        if let Some(mode) = self.mode.filter(|mode| *mode != Mode::Text) {
+            let mode = if mode == Mode::Json { "json" } else { "rpc" };
+            let given = [
+                ("--output-schema", matches!(self.output.schema, Some(SchemaSource::File(_)))),
+                ("--json-schema", matches!(self.output.schema, Some(SchemaSource::Text(_)))),
+                ("--output-format json", self.output.object),
+                ("--output", self.output.file.is_some()),
+            ];
+            for (option, _) in given.iter().filter(|(_, is_given)| *is_given) {
+                conflicts.push(format!("{option} cannot be combined with events (--mode {mode})"));
+            }
         }
         if self.mode == Some(Mode::Rpc) && !self.files.is_empty() {
             conflicts.push("@file arguments are not supported in RPC mode".to_owned());

@@ -17,6 +17,7 @@ pub(crate) enum Exit {
     Configuration,
     Unavailable,
     SandboxUnavailable,
+    InvalidOutput,
     Guardrail,
     Crashed,
     HungUp,
@@ -37,6 +38,7 @@ impl Exit {
         Self::Configuration,
         Self::Unavailable,
         Self::SandboxUnavailable,
+        Self::InvalidOutput,
         Self::Guardrail,
         Self::Crashed,
         Self::HungUp,
@@ -56,6 +58,7 @@ impl Exit {
             Self::Configuration => 6,
             Self::Unavailable => 7,
             Self::SandboxUnavailable => 8,
+            Self::InvalidOutput => 12,
             Self::Guardrail => 16,
             // The exit code of Rust programs after a panic.
             Self::Crashed => 101,
@@ -79,6 +82,7 @@ impl Exit {
             Self::Configuration => "A configuration file cannot be used",
             Self::Unavailable => "Not available in this version",
             Self::SandboxUnavailable => "Commands cannot be sandboxed as required",
+            Self::InvalidOutput => "The result does not match the schema after the last repair",
             Self::Guardrail => "A guardrail or hook blocked the prompt or stopped the run",
             Self::Crashed => "Crash; a report was written",
             Self::HungUp => "The terminal was closed",
@@ -92,6 +96,29 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
+    }
+}
+
+/// A failure, as the user reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>, exit: Exit) -> Self {
+        Self { message: message.into(), hint: None, exit }
+    }
+
+    pub(crate) fn with_hint(self, hint: impl Into<Option<String>>) -> Self {
+        Self { hint: hint.into(), ..self }
+    }
+
+    /// Reports the failure on stderr and returns its exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        fail_with_hint(&self.message, self.hint.as_deref(), self.exit)
     }
 }
 

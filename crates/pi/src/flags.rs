@@ -12,6 +12,7 @@ mod limits;
 pub(crate) mod man;
 pub(crate) mod markdown;
 pub(crate) mod options;
+mod output;
 mod packages;
 pub(crate) mod parse;
 mod replay;

@@ -39,7 +39,11 @@ pub(super) const fn option(flag: Flag, set: Set) -> Setting {
 
 /// Returns all options, in the order of the help.
 pub(crate) fn all() -> impl Iterator<Item = &'static Setting> {
-    OPTIONS.iter().chain(super::safety::OPTIONS).chain(super::limits::OPTIONS)
+    OPTIONS
+        .iter()
+        .chain(super::safety::OPTIONS)
+        .chain(super::limits::OPTIONS)
+        .chain(super::output::OPTIONS)
 }
 
 const OPTIONS: &[Setting] = &[

@@ -25,7 +25,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     };
     let session = created.runtime.session();
     let prompts = match prompts(arguments, &session).await {
-        Ok(prompts) if prompts.is_empty() => return no_prompt(),
+        Ok(prompts) if prompts.is_empty() => return no_prompt().report(),
         Ok(prompts) => prompts,
         Err(error) => return fail(&error, Exit::Failed),
     };
@@ -57,8 +57,8 @@ async fn write(
                 Ok(Some(_)) => {}
                 // A command of an extension may have asked the model.
                 Ok(None) => session.wait_for_idle().await,
-                Err(failed) => {
-                    exit = failed;
+                Err(failure) => {
+                    exit = failure.report();
                     break;
                 }
             }

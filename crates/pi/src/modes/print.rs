@@ -1,5 +1,7 @@
 //! Print mode: submits the prompts, prints the last answer, and reports the result as exit code.
 
+mod structured;
+
 use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,20 +19,23 @@ use super::signals::until_signal;
 use super::streamed::StreamedAnswer;
 use crate::arguments::Arguments;
 use crate::commands::plain::PlainWriter;
-use crate::exit::{Exit, fail, fail_with_hint, note, on_write_error};
+use crate::exit::{Exit, Failure, fail, note, on_write_error};
 use crate::flags::suggest;
 use crate::hints::Hint as _;
 use crate::provider_errors::{Explanation, explain_last};
 
 /// Submits the prompts and prints the last answer.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+    if arguments.output.is_structured() {
+        return structured::run(arguments, environment).await;
+    }
     let created = match create(arguments, environment, Arc::new(StderrUi), RunMode::Print).await {
         Ok(created) => created,
         Err(exit) => return exit,
     };
     let session = created.runtime.session();
     let prompts = match prompts(arguments, &session).await {
-        Ok(prompts) if prompts.is_empty() => return no_prompt(),
+        Ok(prompts) if prompts.is_empty() => return no_prompt().report(),
         Ok(prompts) => prompts,
         Err(error) => return fail(&error, Exit::Failed),
     };
@@ -43,8 +48,9 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
 }
 
 /// Reports that there is nothing to submit.
-pub(super) fn no_prompt() -> ExitCode {
-    fail_with_hint("no prompt given", Some("pass a message or pipe one in"), Exit::Usage)
+pub(super) fn no_prompt() -> Failure {
+    let hint = "pass a message or pipe one in".to_owned();
+    Failure::new("no prompt given", Exit::Usage).with_hint(hint)
 }
 
 /// Submits the prompts in order and prints the last answer, unless it was written as it grew.
@@ -62,7 +68,7 @@ pub(super) async fn answer(
                 is_asked |= outcome.is_some();
                 last = outcome.unwrap_or(last);
             }
-            Err(exit) => return exit,
+            Err(failure) => return failure.report(),
         }
     }
     // A command of an extension needs no answer of the model, but may have asked for one.
@@ -79,7 +85,7 @@ pub(super) async fn answer(
 pub(super) async fn submit(
     session: &AgentSession,
     prompt: Prompt,
-) -> Result<Option<Outcome>, ExitCode> {
+) -> Result<Option<Outcome>, Failure> {
     if let Some(warning) = unknown_slash_command(session, &prompt.text) {
         note(&warning);
     }
@@ -89,18 +95,12 @@ pub(super) async fn submit(
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
             let hint = format!("raise it with {}, or continue with `pi -c`", option_of(limit));
-            Err(fail_with_hint(
-                &format!("the run ended at a limit: {limit}"),
-                Some(&hint),
-                Exit::Limit,
-            ))
+            let message = format!("the run ended at a limit: {limit}");
+            Err(Failure::new(message, Exit::Limit).with_hint(hint))
         }
-        Outcome::Repetition { repetition } => Err(fail(
-            &format!("the run ended because the model repeated itself: {repetition}"),
-            Exit::Limit,
-        )),
-        Outcome::Stopped { by, reason } => {
-            Err(fail(&format!("the run was stopped by {by}: {reason}"), Exit::Guardrail))
+        Outcome::Repetition { repetition } => {
+            let message = format!("the run ended because the model repeated itself: {repetition}");
+            Err(Failure::new(message, Exit::Limit))
         }
         // A failure does not keep the next prompt from being submitted.
         outcome => Ok(Some(outcome)),
@@ -139,13 +139,12 @@ fn option_of(limit: Limit) -> &'static str {
     }
 }
 
-fn refused(error: &PromptError) -> ExitCode {
+fn refused(error: &PromptError) -> Failure {
     let exit = match error {
         PromptError::NoModel | PromptError::Unusable(_) => Exit::NoModel,
-        PromptError::Blocked { .. } => Exit::Guardrail,
         _ => Exit::Failed,
     };
-    fail_with_hint(&error.to_string(), error.hint().as_deref(), exit)
+    Failure::new(error.to_string(), exit).with_hint(error.hint())
 }
 
 /// Prints the last answer, or reports why there is none.
@@ -155,33 +154,40 @@ fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAns
         Some(Err(error)) => return on_write_error(&error),
         None => false,
     };
+    let failure = failure_of(session, outcome);
+    let has_failed = failure.as_ref().is_some_and(|failure| failure.exit != Exit::Truncated);
+    if !has_failed
+        && !is_written
+        && let Some(answer) = last_answer(session)
+        && let Err(error) = write(&answer)
+    {
+        return on_write_error(&error);
+    }
+    if matches!(outcome, Outcome::Failed { .. }) && streamed.is_none() {
+        write_unsaved(session);
+    }
+    match failure {
+        Some(failure) => failure.report(),
+        None => Exit::Success.into(),
+    }
+}
+
+/// Returns the failure of a run with this outcome; `None` if there is an answer.
+fn failure_of(session: &AgentSession, outcome: &Outcome) -> Option<Failure> {
     let exit = exit_code(session, outcome);
     let message = match (exit, outcome) {
+        (Exit::Success, _) => return None,
         (Exit::Interrupted, _) => "Request was aborted",
         (_, Outcome::Failed { error }) => {
-            if streamed.is_none() {
-                write_unsaved(session);
-            }
             if let Some(Explanation { message, hint, .. }) = explain_last(session) {
-                return fail_with_hint(&message, hint.as_deref(), exit);
+                return Some(Failure::new(message, exit).with_hint(hint));
             }
             if error.is_empty() { "Request error" } else { error }
         }
         (Exit::Failed, _) => "the model gave no answer",
-        _ => {
-            if !is_written
-                && let Some(answer) = last_answer(session)
-                && let Err(error) = write(&answer)
-            {
-                return on_write_error(&error);
-            }
-            if exit == Exit::Success {
-                return exit.into();
-            }
-            "the answer was cut off at the model's output limit"
-        }
+        _ => "the answer was cut off at the model's output limit",
     };
-    fail(message, exit)
+    Some(Failure::new(message, exit))
 }
 
 /// Returns the exit code that reports the outcome of a run.

@@ -17,7 +17,7 @@ use pi_tools::supervisor::Supervisor;
 use super::packages;
 use crate::arguments::Arguments;
 use crate::commands::failure::guard_exit;
-use crate::exit::{Exit, fail, fail_with_hint, note};
+use crate::exit::{Exit, Failure, note};
 use crate::extensions;
 use crate::flags::parse::unknown_long;
 use crate::hints::Hint as _;
@@ -36,8 +36,19 @@ pub(super) async fn create(
     ui: Arc<dyn Ui>,
     mode: RunMode,
 ) -> Result<Agent, ExitCode> {
-    let agent = create_silently(arguments, options(arguments, environment), ui, mode).await;
-    let agent = agent.map_err(|refused| refused.report())?;
+    let created = create_with(arguments, options(arguments, environment), ui, mode).await;
+    created.map_err(|failure| failure.report())
+}
+
+/// Creates the agent with changed options. Warnings are reported on stderr.
+pub(super) async fn create_with(
+    arguments: &Arguments,
+    options: AgentOptions,
+    ui: Arc<dyn Ui>,
+    mode: RunMode,
+) -> Result<Agent, Failure> {
+    let agent = create_silently(arguments, options, ui, mode).await;
+    let agent = agent.map_err(Refused::into_failure)?;
     // The warnings of the command line are on stderr already.
     agent.notices.iter().skip(arguments.warnings.len()).for_each(report);
     let session = agent.runtime.session();
@@ -60,10 +71,15 @@ pub(crate) enum Refused {
 impl Refused {
     /// Reports the error on stderr, with what may have caused it.
     pub(crate) fn report(self) -> ExitCode {
+        self.into_failure().report()
+    }
+
+    /// Returns the failure, after what may have caused it was reported on stderr.
+    fn into_failure(self) -> Failure {
         let NotCreated { error, diagnostics, mut omissions, .. } = match self {
-            Self::Usage(error) => return fail(&error, Exit::Usage),
+            Self::Usage(error) => return Failure::new(error, Exit::Usage),
             Self::Package(error) => {
-                return fail_with_hint(&error.to_string(), error.hint().as_deref(), Exit::Failed);
+                return Failure::new(error.to_string(), Exit::Failed).with_hint(error.hint());
             }
             Self::NotCreated(refused) => *refused,
         };
@@ -76,7 +92,7 @@ impl Refused {
             error => error.to_string(),
         };
         notices(&diagnostics, &omissions).iter().for_each(report);
-        fail_with_hint(&message, error.hint().as_deref(), exit(&error))
+        Failure::new(message, exit(&error)).with_hint(error.hint())
     }
 }
 

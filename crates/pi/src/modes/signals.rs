@@ -17,9 +17,17 @@ pub(super) async fn until_signal(
     runtime: &AgentRuntime,
     work: impl Future<Output = ExitCode>,
 ) -> ExitCode {
+    unless_signal(runtime, work).await.unwrap_or_else(ExitCode::from)
+}
+
+/// Runs `work` until it completes, or returns the signal that ended it.
+pub(super) async fn unless_signal<T>(
+    runtime: &AgentRuntime,
+    work: impl Future<Output = T>,
+) -> Result<T, Exit> {
     tokio::pin!(work);
     let exit = tokio::select! {
-        exit = &mut work => return exit,
+        done = &mut work => return Ok(done),
         exit = signal() => exit,
     };
     // The work is polled meanwhile, so that it can save its state.
@@ -30,7 +38,7 @@ pub(super) async fn until_signal(
         }
     };
     let _ = timeout(GRACE_PERIOD, ended).await;
-    exit.into()
+    Err(exit)
 }
 
 #[cfg(unix)]

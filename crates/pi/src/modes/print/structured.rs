@@ -1,0 +1,189 @@
+//! Print mode for other programs: a result that matches a schema, one object on stdout, a file.
+
+mod object;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use pi_agent::Outcome;
+use pi_coding_agent::Environment;
+use pi_coding_agent::extension::RunMode;
+use pi_coding_agent::session::AgentSession;
+use pi_converge::{Collected, InvalidOutput, OutputContract, ResultCollector};
+use serde_json::Value;
+
+use super::super::input::{Prompt, prompts};
+use super::super::progress::{self, Detail, StderrUi};
+use super::super::setup::{create_with, options};
+use super::super::signals::unless_signal;
+use super::{failure_of, no_prompt, submit};
+use crate::arguments::{Arguments, SchemaSource};
+use crate::exit::{Exit, Failure, note, print};
+use object::Totals;
+
+/// The state of a run, as far as it came.
+#[derive(Default)]
+struct Run {
+    session: Option<AgentSession>,
+    /// Totals of the session before the run.
+    before: Totals,
+    /// A result that matches the schema.
+    result: Option<Arc<Value>>,
+    /// The last result that was refused.
+    invalid: Option<InvalidOutput>,
+}
+
+/// Submits the prompts, and writes the result in the form that the options ask for.
+pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+    let started = Instant::now();
+    let file = arguments.output.file.as_ref();
+    let file = file.map(|file| environment.expand(file, &environment.cwd));
+    let mut run = Run::default();
+    let mut failure = Box::pin(run.perform(arguments, environment)).await.err();
+    let mut output = run.output(arguments, failure.as_ref(), started);
+    if let (Some(file), Some(text), None) = (&file, &output, &failure)
+        && let Err(error) = pi_tools::replace_file(file, text.as_bytes())
+    {
+        let message = format!("cannot write {}: {error}", file.display());
+        failure = Some(Failure::new(message, Exit::Failed));
+        output = run.output(arguments, failure.as_ref(), started);
+    }
+    let printed = output.map_or(ExitCode::SUCCESS, |text| print(&text));
+    match failure {
+        Some(failure) => failure.report(),
+        None => printed,
+    }
+}
+
+impl Run {
+    /// Runs all prompts. A schema applies to the last one.
+    async fn perform(
+        &mut self,
+        arguments: &Arguments,
+        environment: Environment,
+    ) -> Result<(), Failure> {
+        let schema = arguments.output.schema.as_ref();
+        let collector = schema.map(|schema| collector(schema, &environment)).transpose()?;
+        let mut options = options(arguments, environment);
+        options.extensions.extend(collector.as_ref().map(ResultCollector::extension));
+        let created = create_with(arguments, options, Arc::new(StderrUi), RunMode::Print).await?;
+        let session = created.runtime.session();
+        self.before = Totals::of(&session);
+        self.session = Some(session.clone());
+        let mut prompts = prompts(arguments, &session)
+            .await
+            .map_err(|error| Failure::new(error, Exit::Failed))?;
+        let Some(last) = prompts.pop() else { return Err(no_prompt()) };
+        progress::show(&created.runtime, Detail::of_run(arguments.verbose), false);
+        let work = self.answer(&session, prompts, last, collector.as_ref());
+        match unless_signal(&created.runtime, work).await {
+            Ok(answered) => answered,
+            Err(exit) => Err(Failure::new("the run was ended by a signal", exit)),
+        }
+    }
+
+    async fn answer(
+        &mut self,
+        session: &AgentSession,
+        first: Vec<Prompt>,
+        last: Prompt,
+        collector: Option<&ResultCollector>,
+    ) -> Result<(), Failure> {
+        for prompt in first {
+            submit(session, prompt).await?;
+        }
+        if let Some(collector) = collector {
+            collector.begin(session);
+        }
+        let mut prompt = last;
+        loop {
+            let outcome = submit(session, prompt).await?;
+            let outcome = match outcome {
+                Some(outcome) => outcome,
+                // A command of an extension may have asked the model.
+                None => {
+                    session.wait_for_idle().await;
+                    Outcome::Completed
+                }
+            };
+            let Some(collector) = collector.filter(|_| outcome == Outcome::Completed) else {
+                return failure_of(session, &outcome).map_or(Ok(()), Err);
+            };
+            match collector.collect(session).await {
+                Collected::Valid(value) => {
+                    self.result = Some(value);
+                    return Ok(());
+                }
+                Collected::Repair(text) => {
+                    note("the result does not match the schema; the model repairs it");
+                    prompt = Prompt { text, images: Vec::new() };
+                }
+                Collected::Invalid(invalid) => {
+                    let failure = refused(session, &invalid);
+                    self.invalid = Some(invalid);
+                    return Err(failure);
+                }
+                _ => return Err(Failure::new("the result cannot be read", Exit::Failed)),
+            }
+        }
+    }
+
+    /// Returns the text for stdout and the file; `None` if there is nothing to write.
+    fn output(
+        &self,
+        arguments: &Arguments,
+        failure: Option<&Failure>,
+        started: Instant,
+    ) -> Option<String> {
+        if arguments.output.object {
+            return Some(self.object(failure, started));
+        }
+        if arguments.output.schema.is_some() {
+            // An invalid result is never printed: a reader could take it for the result.
+            let result = self.result.as_ref()?;
+            return serde_json::to_string_pretty(&**result).ok().map(|text| text + "\n");
+        }
+        let is_answer = failure.is_none_or(|failure| failure.exit == Exit::Truncated);
+        let session = self.session.as_ref().filter(|_| is_answer)?;
+        session.last_assistant_text().map(|text| text + "\n")
+    }
+}
+
+/// Compiles the schema of the command line.
+fn collector(source: &SchemaSource, environment: &Environment) -> Result<ResultCollector, Failure> {
+    let (name, text) = match source {
+        SchemaSource::Text(text) => ("--json-schema".to_owned(), text.clone()),
+        SchemaSource::File(file) => {
+            let path = environment.expand(file, &environment.cwd);
+            let name = path.display().to_string();
+            let text = std::fs::read_to_string(&path).map_err(|error| {
+                Failure::new(format!("cannot read {name}: {error}"), Exit::Usage)
+            })?;
+            (name, text)
+        }
+    };
+    let invalid =
+        |error: &dyn std::fmt::Display| Failure::new(format!("{name}: {error}"), Exit::Usage);
+    let schema = serde_json::from_str(&text).map_err(|error| invalid(&error))?;
+    let contract = OutputContract::compile(&schema).map_err(|error| invalid(&error))?;
+    Ok(ResultCollector::new(contract, None))
+}
+
+/// Reports a result that is invalid after the last repair. Its text is not lost.
+fn refused(session: &AgentSession, invalid: &InvalidOutput) -> Failure {
+    let problems = invalid.problems().join("; ");
+    let message = format!("the result does not match the schema: {problems}");
+    let failure = Failure::new(message, Exit::InvalidOutput);
+    match session.file() {
+        Some(_) => {
+            let hint =
+                format!("the last answer is in the session: pi sessions show {}", session.id());
+            failure.with_hint(hint)
+        }
+        None => {
+            note(&format!("the last answer:\n{}", invalid.text));
+            failure
+        }
+    }
+}

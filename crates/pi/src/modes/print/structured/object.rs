@@ -1,0 +1,84 @@
+//! The object of `--output-format json`: everything about a run, also if it failed.
+//!
+//! Programs read the object: fields are only added. docs/run.md describes them.
+
+use std::time::Instant;
+
+use pi_coding_agent::session::AgentSession;
+use pi_session::SessionStats;
+use serde_json::{Value, json};
+
+use super::Run;
+use crate::exit::{Exit, Failure};
+use crate::secrets::redacted;
+
+/// Totals of a session at one time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Totals(SessionStats);
+
+impl Totals {
+    /// Returns the totals so far. A log that cannot be read counts nothing.
+    pub(super) fn of(session: &AgentSession) -> Self {
+        Self(session.totals().map(|totals| totals.stats).unwrap_or_default())
+    }
+}
+
+impl Run {
+    /// Returns the object as one line.
+    pub(super) fn object(&self, failure: Option<&Failure>, started: Instant) -> String {
+        let exit = failure.map_or(Exit::Success, |failure| failure.exit);
+        let mut object = json!({
+            "type": "result",
+            "ok": failure.is_none(),
+            "exitCode": exit.code(),
+            "text": Value::Null,
+            "durationMs": u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        if let Some(result) = &self.result {
+            object["result"] = (**result).clone();
+        }
+        if let Some(failure) = failure {
+            object["error"] = json!({ "message": redacted(&failure.message) });
+            if let Some(hint) = &failure.hint {
+                object["error"]["hint"] = json!(hint);
+            }
+        }
+        if let Some(session) = &self.session {
+            self.add_session(session, &mut object);
+        }
+        if let Some(invalid) = &self.invalid {
+            object["text"] = json!(invalid.text);
+            object["problems"] = json!(invalid.problems());
+        }
+        format!("{object}\n")
+    }
+
+    fn add_session(&self, session: &AgentSession, object: &mut Value) {
+        let (before, after) = (&self.before.0, &Totals::of(session).0);
+        let spent = |count: fn(&SessionStats) -> u64| count(after).saturating_sub(count(before));
+        let turns = spent(|stats| stats.assistant_messages);
+        object["usage"] = json!({
+            "input": spent(|stats| stats.tokens.input),
+            "output": spent(|stats| stats.tokens.output),
+            "cacheRead": spent(|stats| stats.tokens.cache_read),
+            "cacheWrite": spent(|stats| stats.tokens.cache_write),
+            "totalTokens": spent(|stats| stats.tokens.total),
+        });
+        object["cost"] = json!((after.cost - before.cost).max(0.0));
+        object["numTurns"] = json!(turns);
+        object["sessionId"] = json!(session.id());
+        if let Some(file) = session.file() {
+            object["sessionFile"] = json!(file);
+        }
+        if let Some(model) = session.model() {
+            object["model"] = json!(format!("{}/{}", model.provider, model.id));
+        }
+        // Without an answer of this run, the last one belongs to an earlier run.
+        if turns > 0 {
+            object["text"] = json!(session.last_assistant_text());
+            let messages = session.messages();
+            let last = messages.iter().rev().find_map(|message| message.as_assistant());
+            object["stopReason"] = json!(last.map(|answer| &answer.stop_reason));
+        }
+    }
+}
