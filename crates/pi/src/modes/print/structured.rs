@@ -47,7 +47,10 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     {
         let message = format!("cannot write {}: {error}", file.display());
         failure = Some(Failure::new(message, Exit::Failed));
-        output = run.output(arguments, failure.as_ref(), started);
+        // An answer is printed all the same; the object reports the failure.
+        if arguments.output.object {
+            output = run.output(arguments, failure.as_ref(), started);
+        }
     }
     let printed = output.map_or(ExitCode::SUCCESS, |text| print(&text));
     match failure {
