@@ -11,6 +11,7 @@ mod hooks;
 mod options;
 mod output;
 mod progress;
+mod refusals;
 mod work;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) use ended::provider_failure;
 use hooks::Interventions;
 pub(crate) use options::agent_options;
 pub use progress::Progress;
+use refusals::Refusals;
 use work::Work;
 
 use crate::contract::{AttemptStrategy, Contract};
@@ -145,6 +147,7 @@ pub(crate) struct Running {
     /// Texts that hooks added to the goal.
     pub(crate) context: Vec<String>,
     pub(crate) interventions: Interventions,
+    pub(crate) refusals: Refusals,
     /// Detects that the agent of the current attempt is stuck.
     pub(crate) watch: Watch,
 }
@@ -207,6 +210,7 @@ impl Running {
             work: Work::default(),
             context: Vec::new(),
             interventions: Interventions::default(),
+            refusals: Refusals::default(),
         }
     }
 

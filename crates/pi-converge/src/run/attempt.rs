@@ -39,6 +39,7 @@ impl Running {
         self.note_surroundings(&runtime, &session);
         let _journal = self.record_events(&session);
         let _interventions = self.interventions.collect(&session);
+        let _refusals = self.refusals.collect(&session);
         self.watch = Watch::new(self.contract.stuck.clone());
         let _watching = self.watch.subscribe(&session).await;
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };
@@ -82,6 +83,7 @@ impl Running {
         loop {
             attempt.rounds += 1;
             self.state.round = attempt.rounds;
+            self.refusals.begin_round();
             self.options.report_progress(&Progress::Round { number: attempt.rounds });
             if let Some(collector) = &self.collector {
                 collector.begin(session);
@@ -109,11 +111,17 @@ impl Running {
             }
             let rounds = self.contract.attempts.rounds();
             if attempt.rounds > rounds {
-                return Ended::new(Outcome::FailedVerification, self.failed());
+                return self
+                    .refused(self.failed())
+                    .unwrap_or_else(|| Ended::new(Outcome::FailedVerification, self.failed()));
             }
             let note = match self.watch.round(&self.checks) {
                 Ok(note) => note,
-                Err(evidence) => return Ended::new(Outcome::Stuck, evidence.sentence()),
+                Err(evidence) => {
+                    let sentence = evidence.sentence();
+                    let stuck = Ended::new(Outcome::Stuck, sentence.clone());
+                    return self.refused(sentence).unwrap_or(stuck);
+                }
             };
             prompt = feedback(&self.contract, &self.checks, rounds - attempt.rounds);
             if let Some(note) = note {
@@ -126,6 +134,12 @@ impl Running {
     pub(super) fn interrupted(&self) -> Option<Ended> {
         let outcome = self.options.interrupt.outcome()?;
         Some(Ended::new(outcome, "The run was interrupted."))
+    }
+
+    /// Returns the end of a run whose last round needed an action that the policy refused.
+    fn refused(&self, failure: String) -> Option<Ended> {
+        let refused = self.refusals.last()?;
+        Some(Ended::new(Outcome::Forbidden, format!("{refused} {failure}")))
     }
 
     /// Describes the success.
