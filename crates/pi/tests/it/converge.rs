@@ -3,6 +3,7 @@
 mod crash;
 mod output;
 mod replay;
+mod resume;
 
 use std::fs;
 use std::path::PathBuf;
