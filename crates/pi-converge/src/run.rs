@@ -4,6 +4,7 @@
 //! the runtime makes the checks of the contract and returns failures to the agent, round after
 //! round. The outcome follows from the checks and never from what the model says.
 
+mod agent;
 mod attempt;
 mod durable;
 mod ended;
@@ -28,6 +29,7 @@ pub use progress::Progress;
 use refusals::Refusals;
 use work::Work;
 
+use crate::agents::AgentSet;
 use crate::contract::{AttemptStrategy, Contract};
 use crate::directory::{
     CONTRACT, DirectoryError, Journal, JournalEntry, PENDING, REPORT, Recorded, RunDirectory,
@@ -150,6 +152,8 @@ pub(crate) struct Running {
     pub(crate) refusals: Refusals,
     /// Detects that the agent of the current attempt is stuck.
     pub(crate) watch: Watch,
+    /// The agent spec of the contract, with the specs that it can reach.
+    pub(crate) agents: Option<AgentSet>,
 }
 
 /// Executes a contract in a new run directory.
@@ -211,6 +215,7 @@ impl Running {
             context: Vec::new(),
             interventions: Interventions::default(),
             refusals: Refusals::default(),
+            agents: None,
         }
     }
 
@@ -234,7 +239,7 @@ impl Running {
     pub(crate) async fn execute(mut self) -> Report {
         self.journal.record(JournalEntry::Process { id: std::process::id() });
         // A contract that cannot be run starts nothing, hooks included.
-        let started = match self.prepare_output() {
+        let started = match self.load_agent().and_then(|()| self.prepare_output()) {
             Ok(()) => self.run_start_hooks().await,
             invalid => invalid,
         };

@@ -117,7 +117,7 @@ impl fmt::Display for Intervention {
 
 impl AgentSession {
     /// Emits and records an intervention. One that stops the run also ends it.
-    pub(crate) async fn intervene(&self, intervention: Intervention) {
+    pub async fn intervene(&self, intervention: Intervention) {
         let stops = intervention.action == InterventionAction::Stop;
         let intervention = Arc::new(intervention);
         let data = serde_json::to_value(&*intervention).ok();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use globset::Glob;
+use pi_agent::Limits;
 use pi_coding_agent::{AgentOptions, ToolChange, ToolChoice, ToolSelection, load_settings};
 use serde_json::{Map, Value, json};
 
@@ -26,7 +27,11 @@ impl AgentSet {
         // Sub-agents are never less restricted than the agent that starts them.
         let mut for_children = base.clone();
         for_children.settings.clone_from(&options.settings);
-        add_limits(&mut options.settings, spec.limits.as_ref());
+        match (&base.budget, &spec.limits) {
+            // The limits of the spec apply to the whole session within the budget of the run.
+            (Some(budget), Some(limits)) => options.budget = Some(budget.child(limits_of(limits))),
+            (_, limits) => add_limits(&mut options.settings, limits.as_ref()),
+        }
         let extension = AgentExtension::new(for_children, self.clone(), spec.max_depth);
         options.extensions.push(Arc::new(extension));
         options
@@ -169,6 +174,20 @@ pub(super) fn tighten(options: &mut AgentOptions, policy: &AgentPolicy) {
         list.extend(paths.iter().map(|path| json!(path)));
         guard.insert(key.to_owned(), Value::Array(list));
     }
+}
+
+/// Returns the limits that a spec names. Others follow from the budget around it.
+pub(super) fn limits_of(given: &ContractLimits) -> Limits {
+    let defaults = given.limits();
+    let mut limits = Limits::default();
+    limits.turns = given.turns.and(defaults.turns);
+    limits.tool_calls = given.tool_calls.and(defaults.tool_calls);
+    limits.tokens = defaults.tokens;
+    limits.cost = defaults.cost;
+    limits.wall_time = given.wall.and(defaults.wall_time);
+    limits.idle_time = given.idle.and(defaults.idle_time);
+    limits.output_bytes = given.output_bytes.and(defaults.output_bytes);
+    limits
 }
 
 /// Adds the limits of a spec for each prompt. Limits of the options take precedence.

@@ -4,15 +4,17 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pi_agent::{Invocation, Limits, Outcome, ToolOutput, Updates, unanswered_calls};
-use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions, SessionEvent};
+use pi_agent::{Invocation, Outcome, ToolOutput, Updates, unanswered_calls};
+use pi_coding_agent::session::{
+    AgentSession, Disposition, Intervention, InterventionAction, PromptOptions, SessionEvent,
+};
 use pi_coding_agent::{AgentOptions, AgentRuntime, SessionSelector, create_agent_session};
 use pi_protocol::Usage;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::answer::{Judged, ResultJudge};
-use super::apply::{Role, tighten};
+use super::apply::{Role, limits_of, tighten};
 use super::extension::{AgentExtension, State};
 use super::failure::{ChildFailure, FailureKind};
 use super::spec::AgentSpec;
@@ -71,6 +73,10 @@ pub(super) async fn run(state: &Arc<State>, task: ChildTask, invocation: Invocat
             Err(ChildFailure::new(FailureKind::Aborted, "The sub-agent was aborted."))
         }
     };
+    if let Some(stop) = progress.stop() {
+        // A guardrail that stops a sub-agent stops the run that it works for.
+        task.parent.intervene(stop).await;
+    }
     let output = finished(&runtime, &task, &progress, ended);
     Box::pin(runtime.shut_down()).await;
     drop(slot);
@@ -113,6 +119,10 @@ async fn work(
                 };
                 return Err(ChildFailure::new(kind, ended.reason));
             }
+            Outcome::Stopped { by, reason } => {
+                let message = format!("The sub-agent was stopped by {by}: {reason}");
+                return Err(ChildFailure::new(FailureKind::Guardrail, message));
+            }
             _ => return Err(ChildFailure::new(FailureKind::Aborted, "The sub-agent was aborted.")),
         }
         match judge.judge(session).await? {
@@ -151,6 +161,8 @@ fn options(
     options.extensions.push(Arc::new(AgentExtension::new(for_children, set, depth)));
     options.extensions.extend(judge.extension());
     options.name = Some(format!("{}: {}", task.agent, first_line(&task.prompt)));
+    // The call of the parent is announced, and a sub-agent that was interrupted starts again.
+    options.announce_calls = None;
     options.approve = state.is_project_trusted().or(options.approve);
     if let Some(guard) = parent.guard() {
         options.approvals = guard.approvals().clone();
@@ -160,20 +172,6 @@ fn options(
     options.budget = Some(invocation.budget.child(limits));
     (options.session, options.session_dir) = place(task, invocation);
     options
-}
-
-/// Returns the limits that a spec names. Others follow from the budget of the parent.
-fn limits_of(given: &crate::contract::ContractLimits) -> Limits {
-    let defaults = given.limits();
-    let mut limits = Limits::default();
-    limits.turns = given.turns.and(defaults.turns);
-    limits.tool_calls = given.tool_calls.and(defaults.tool_calls);
-    limits.tokens = defaults.tokens;
-    limits.cost = defaults.cost;
-    limits.wall_time = given.wall.and(defaults.wall_time);
-    limits.idle_time = given.idle.and(defaults.idle_time);
-    limits.output_bytes = given.output_bytes.and(defaults.output_bytes);
-    limits
 }
 
 /// Returns the session of a sub-agent: a file in a directory beside that of the parent, where it is
@@ -264,6 +262,8 @@ struct Seen {
     calls: u32,
     /// The last actions, one line each.
     actions: Vec<String>,
+    /// The decision of a guardrail or hook that stopped the sub-agent.
+    stop: Option<Intervention>,
 }
 
 impl Progress {
@@ -286,11 +286,21 @@ impl Progress {
                         seen.actions.remove(0);
                     }
                 }
+                SessionEvent::Guardrail { intervention }
+                    if intervention.action == InterventionAction::Stop =>
+                {
+                    seen.stop = Some((**intervention).clone());
+                }
                 _ => return,
             }
             updates.send(seen.report(&name));
         });
         Self { agent: agent.to_owned(), seen, _subscription: subscription }
+    }
+
+    /// Returns the decision that stopped the sub-agent.
+    fn stop(&self) -> Option<Intervention> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stop.take()
     }
 
     /// Returns data about the finished sub-agent, for screens and reports.

@@ -26,6 +26,8 @@ pub(super) enum FailureKind {
     EmptyResult,
     /// The result did not match the schema, also when asked for again.
     InvalidResult,
+    /// A guardrail or hook stopped the sub-agent.
+    Guardrail,
     /// The sub-agent was aborted.
     Aborted,
 }

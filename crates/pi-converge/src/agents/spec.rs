@@ -19,6 +19,7 @@ pub const HANDOFF_TOOL: &str = "handoff";
 
 /// A resolved agent spec.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct AgentSpec {
     /// Name of the agent.
@@ -82,6 +83,7 @@ pub struct Subagent {
 
 /// A handoff of a spec.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Handoff {
     /// File of the spec that takes over.
@@ -99,6 +101,7 @@ pub struct Handoff {
 
 /// A system prompt with variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct PromptTemplate {
     /// The text; `${NAME}` stands for a variable.
@@ -109,10 +112,12 @@ pub struct PromptTemplate {
 }
 
 /// A spec with all specs that it can reach.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentSet {
     pub(super) root: PathBuf,
+    #[serde(with = "specs")]
     pub(super) specs: BTreeMap<PathBuf, Arc<AgentSpec>>,
+    #[serde(skip)]
     pub(super) warnings: Vec<Problem>,
 }
 
@@ -156,5 +161,24 @@ impl AgentSet {
     /// Returns problems that do not prevent the use of the specs.
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
+    }
+}
+
+/// Specs as a list; each knows its file.
+mod specs {
+    use super::{AgentSpec, Arc, BTreeMap, Deserialize as _, PathBuf};
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        specs: &BTreeMap<PathBuf, Arc<AgentSpec>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(specs.values().map(|spec| &**spec))
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<PathBuf, Arc<AgentSpec>>, D::Error> {
+        let specs = Vec::<AgentSpec>::deserialize(deserializer)?;
+        Ok(specs.into_iter().map(|spec| (spec.file.clone(), Arc::new(spec))).collect())
     }
 }

@@ -31,6 +31,7 @@ impl Running {
         if let Err(ended) = self.make_durable(&mut options, number) {
             return ended;
         }
+        let options = self.with_agent(options);
         let runtime = match Box::pin(create_agent_session(options)).await {
             Ok(created) => created.runtime,
             Err(refused) => return Ended::from(&refused),
