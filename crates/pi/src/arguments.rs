@@ -27,6 +27,8 @@ pub(crate) struct Arguments {
     /// Search text for the list of models; empty to list all.
     pub(crate) list_models: Option<String>,
 
+    /// Agent spec: a file or a name.
+    pub(crate) agent: Option<String>,
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) models: Option<Vec<String>>,

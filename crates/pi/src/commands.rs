@@ -1,5 +1,6 @@
 //! The commands, one file each. Only `demo`, `run` and `replay` run an agent.
 
+mod agents;
 pub(crate) mod auth;
 pub(crate) mod complete;
 mod config;
@@ -47,6 +48,9 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["extension", "new"] => extension::new(args),
         ["extension", "check"] => extension::check(args),
         ["extension", "test"] => extension::test(args),
+        ["agents", "list"] => agents::list(args),
+        ["agents", "show"] => agents::show(args),
+        ["agents", "check"] => agents::check(args),
         ["undo"] => undo::run(args),
         ["trust", "list"] => trust::list(args),
         ["trust", "add"] => trust::add(args),

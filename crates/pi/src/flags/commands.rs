@@ -94,6 +94,13 @@ pub(crate) const COMMANDS: &[Command] = &[
         )
         .commands(MODELS)
         .default("list"),
+    Command::new("agents", "List, show and check agent specs")
+        .details(
+            "Agent specs are files in agents/ of the agent directory, and in .pi/agents and \
+             .agents/agents of a trusted project. Use one with --agent.",
+        )
+        .commands(AGENTS)
+        .default("list"),
     Command::new("policy", "Test policy rules against a command, a rule file or past sessions")
         .commands(POLICY),
     Command::new("sandbox", "Run a command in the agent's sandbox")
@@ -280,6 +287,19 @@ const EXTENSION: &[Command] = &[
             "Tests are files that end in .test.ts and use the module pi/test. The exit code is 1 \
              if one fails.",
         ),
+];
+
+const AGENTS: &[Command] = &[
+    Command::new("list", "List the installed agents").flags(&[JSON]),
+    Command::new("show", "Print a spec with everything that it inherits, as JSON")
+        .words("NAME|FILE", 1, 1)
+        .completes(Completes::Files)
+        .examples(&["pi agents show reviewer"]),
+    Command::new("check", "Check a spec and the specs that it refers to")
+        .words("NAME|FILE", 1, 1)
+        .completes(Completes::Files)
+        .details("Every problem is printed with its file and line; the exit code is then 2.")
+        .examples(&["pi agents check ./agents/lead.yaml"]),
 ];
 
 const TRUST: &[Command] = &[

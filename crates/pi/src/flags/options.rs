@@ -95,6 +95,13 @@ const OPTIONS: &[Setting] = &[
         Maybe(|a, search| a.list_models = Some(search.unwrap_or_default())),
     ),
     option(
+        Flag::new("agent", Model, "Agent spec to use: a file, or the name of an installed agent")
+            .takes("NAME|FILE")
+            .files()
+            .details("A spec has a system prompt, a model, tools, sub-agents and more; see `pi help agents`. `pi agents list` lists the installed ones. Other options take precedence over the spec."),
+        Value(|a, agent| a.agent = Some(agent)),
+    ),
+    option(
         Flag::new("model", Model, "Model to use: an id, PROVIDER/ID, or part of a name")
             .takes("PATTERN")
             .completes(Completes::Models)

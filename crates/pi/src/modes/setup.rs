@@ -9,8 +9,10 @@ use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, CreateError, Created, Diagnostic, Environment, NotCreated,
-    Omission, SessionSelector, Severity, create_agent_session,
+    Omission, SessionSelector, Severity, create_agent_session, load_settings,
 };
+use pi_converge::Problem;
+use pi_converge::agents::AgentLibrary;
 use pi_packages::PackageError;
 use pi_tools::supervisor::Supervisor;
 
@@ -108,6 +110,7 @@ pub(crate) async fn create_silently(
     options.mode = mode;
     let packages = packages::prepare(arguments.offline, &mut options).await;
     let packages = packages.map_err(Refused::Package)?;
+    let agent_warnings = apply_agent(arguments, &mut options).map_err(Refused::Usage)?;
     let created = Box::pin(create_agent_session(options)).await;
     let Created { runtime, diagnostics, omissions, .. } = created.map_err(|mut refused| {
         refused.diagnostics = packages.merge(std::mem::take(&mut refused.diagnostics));
@@ -115,8 +118,29 @@ pub(crate) async fn create_silently(
     })?;
     let warnings = arguments.warnings.iter().map(|text| Diagnostic::warning(None, text));
     let given = warnings.map(|warning| SessionEvent::from_diagnostic(&warning, None));
-    let diagnostics = packages.merge(diagnostics);
+    let mut diagnostics = packages.merge(diagnostics);
+    diagnostics.extend(agent_warnings);
     Ok(Agent { runtime, notices: given.chain(notices(&diagnostics, &omissions)).collect() })
+}
+
+/// Applies the agent spec of the command line. Returns warnings about it.
+fn apply_agent(
+    arguments: &Arguments,
+    options: &mut AgentOptions,
+) -> Result<Vec<Diagnostic>, String> {
+    let Some(reference) = &arguments.agent else { return Ok(Vec::new()) };
+    let library = agent_library(options);
+    let set = library.load(reference, &options.environment.cwd);
+    let set = set.map_err(|error| format!("--agent {reference}: {error}"))?;
+    *options = set.apply(options);
+    let warning = |problem: &Problem| Diagnostic::warning(None, problem.to_string());
+    Ok(set.warnings().iter().map(warning).collect())
+}
+
+/// Returns the installed agents, with those of the project if it is trusted.
+pub(crate) fn agent_library(options: &AgentOptions) -> AgentLibrary {
+    let (settings, _) = load_settings(options, None, &mut Vec::new());
+    AgentLibrary::of(&options.environment, settings.is_trusted())
 }
 
 /// Returns the problems and omissions that a run reports, as events.
