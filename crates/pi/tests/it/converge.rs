@@ -1,6 +1,8 @@
 //! `pi run`: the binary with scripted models, one module per part of the contract.
 
 mod crash;
+mod guardrails;
+mod hooks;
 mod output;
 mod replay;
 mod resume;
