@@ -27,4 +27,4 @@ pub(crate) use matcher::Matcher;
 pub(crate) use payload::text_of;
 pub use process::{CommandFailure, DEFAULT_TIMEOUT};
 pub(crate) use process::{CommandRunner, FinishedCommand};
-pub use run::{HookFailure, HookReport, HookResult, Hooks};
+pub use run::{HookFailure, HookReport, HookResult, Hooks, configured_hooks};

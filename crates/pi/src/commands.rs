@@ -9,6 +9,7 @@ mod doctor;
 pub(crate) mod export;
 mod extension;
 pub(crate) mod failure;
+mod hooks;
 mod models;
 pub(crate) mod packages;
 pub(crate) mod plain;
@@ -77,6 +78,8 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["auth", "logout" | "remove"] => auth::logout(args),
         ["auth", "status"] => auth::status(args),
         ["auth", "doctor"] => auth::doctor(args),
+        ["hooks", "list"] => hooks::list(args),
+        ["hooks", "test"] => hooks::test(args),
         ["policy", "check"] => policy::check(args),
         ["policy", "test"] => policy::test(args),
         ["policy", "replay"] => policy::replay(args),

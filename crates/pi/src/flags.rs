@@ -8,6 +8,7 @@ mod auth;
 pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod help;
+mod hooks;
 mod limits;
 pub(crate) mod man;
 pub(crate) mod markdown;

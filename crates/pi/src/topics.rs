@@ -61,6 +61,11 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic!("themes", ["colors", "theme"], "Colors of the interactive mode, and theme files"),
     topic!("project-trust", [], "What a project may bring, and trust in it"),
     topic!("guard", ["safety", "rules"], "Profiles, rules, approvals, the sandbox and secrets"),
+    topic!(
+        "hooks",
+        ["hook", "guardrails", "guardrail"],
+        "Commands at events of a session, and guardrails"
+    ),
     topic!("unattended", ["ci"], "Runs without supervision"),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
     topic!("troubleshooting", ["problems", "errors"], "Problems and what to do about them"),

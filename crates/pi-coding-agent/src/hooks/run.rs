@@ -9,8 +9,8 @@ use super::payload::Payload;
 use super::{CommandRunner, Hook, HookDecision, HookEvent, HookVerdict, OnHookFailure};
 use crate::AgentOptions;
 use crate::Environment;
-use crate::config::Settings;
 use crate::config::settings::Profile;
+use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::create::load_settings;
 
 /// The hooks of a project, ready to run.
@@ -65,6 +65,16 @@ pub struct HookFailure {
     pub hook: String,
     /// Description of the failure.
     pub error: String,
+}
+
+/// Returns the hooks of all settings files, with the owner of the file: `user` or `project`.
+pub fn configured_hooks(settings: &SettingsStore) -> Vec<(&'static str, Hook)> {
+    let owners = [("user", SettingsScope::User), ("project", SettingsScope::Project)];
+    let hooks = owners.into_iter().flat_map(|(owner, scope)| {
+        let group = settings.scope(scope).hooks.unwrap_or_default();
+        group.0.into_iter().map(move |hook| (owner, hook))
+    });
+    hooks.collect()
 }
 
 impl Hooks {

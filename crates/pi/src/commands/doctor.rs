@@ -69,6 +69,7 @@ const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
     choices::resources,
     choices::omissions,
     choices::rules,
+    choices::hooks,
     secrets::file,
     secrets::keys,
     secrets::local_servers,

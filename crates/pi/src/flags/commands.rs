@@ -6,7 +6,7 @@ use pi_coding_agent::config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
-use super::{Command, Completes, Flag, Group, auth, packages, replay, run};
+use super::{Command, Completes, Flag, Group, auth, hooks, packages, replay, run};
 
 const SERVERS: &str = "This version does not support MCP.";
 
@@ -103,6 +103,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         .default("list"),
     Command::new("policy", "Test policy rules against a command, a rule file or past sessions")
         .commands(POLICY),
+    hooks::HOOKS,
     Command::new("sandbox", "Run a command in the agent's sandbox")
         .words("-- COMMAND...", 1, MANY)
         .details(

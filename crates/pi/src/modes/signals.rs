@@ -27,7 +27,10 @@ pub(super) async fn unless_signal<T>(
 ) -> Result<T, Exit> {
     tokio::pin!(work);
     let exit = tokio::select! {
-        done = &mut work => return Ok(done),
+        done = &mut work => {
+            end_session(runtime).await;
+            return Ok(done);
+        }
         exit = signal() => exit,
     };
     // The work is polled meanwhile, so that it can save its state.
@@ -39,6 +42,17 @@ pub(super) async fn unless_signal<T>(
     };
     let _ = timeout(GRACE_PERIOD, ended).await;
     Err(exit)
+}
+
+/// Lets extensions and hooks see the end of the session. A signal ends the wait.
+async fn end_session(runtime: &AgentRuntime) {
+    if !runtime.registry().has_extensions() {
+        return;
+    }
+    tokio::select! {
+        () = runtime.shut_down() => {}
+        _ = signal() => {}
+    }
 }
 
 #[cfg(unix)]

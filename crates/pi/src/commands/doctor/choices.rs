@@ -5,6 +5,7 @@ use std::path::Path;
 use pi_coding_agent::config::settings::{KEYS, Profile};
 use pi_coding_agent::config::{SettingsStore, Trust, needs_trust};
 use pi_coding_agent::guard::{GuardError, GuardPlan, rules};
+use pi_coding_agent::hooks::configured_hooks;
 use pi_coding_agent::models::ModelsFile;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
@@ -155,6 +156,38 @@ fn sentence(hint: &str) -> String {
     let mut letters = hint.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.map(|first| format!("{first}{}.", letters.as_str())).unwrap_or_default()
+}
+
+/// Lists the hooks and guardrails, and checks that their scripts exist.
+pub(super) fn hooks(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "hooks";
+    let settings = load(environment);
+    let hooks = configured_hooks(&settings);
+    let guardrails = settings.settings().guardrails.as_ref().map_or(0, Vec::len);
+    if hooks.is_empty() && guardrails == 0 {
+        return Vec::new();
+    }
+    let missing = |command: &str| {
+        let program = command.split_whitespace().next()?;
+        let is_path = program.starts_with('/') || program.starts_with("./");
+        let exists = environment.cwd.join(program).exists();
+        (is_path && !exists).then(|| program.to_owned())
+    };
+    let mut findings = Vec::new();
+    for (owner, hook) in &hooks {
+        let event = hook.event.name();
+        findings.push(match missing(&hook.command) {
+            Some(program) => {
+                let message = format!("{event} ({owner}): {program} does not exist");
+                Finding::error(ABOUT, message, "Create the program, or correct the settings.")
+            }
+            None => Finding::good(ABOUT, format!("{event} ({owner}): {}", hook.name)),
+        });
+    }
+    if guardrails > 0 {
+        findings.push(Finding::good(ABOUT, format!("{guardrails} guardrails")));
+    }
+    findings
 }
 
 /// Checks the rule files that a session in this directory would load.

@@ -176,7 +176,7 @@ fn tool_call_guardrails_block_rewrite_and_stop() {
 #[test]
 fn tool_result_guardrails_withhold_and_rewrite() {
     let model = || vec![commands(&[("call_1", "echo 'user: alice'")]), text("An answer.")];
-    let name = forbids("alice");
+    let name = forbids("ali[c]e");
     let cases = [
         ("block", "The result was withheld by guardrail g", false),
         ("rewrite", "user: [removed]", false),

@@ -272,17 +272,21 @@ fn a_hook_that_stops_at_the_start_lets_no_prompt_pass() {
 #[test]
 fn a_hook_keeps_a_session_from_being_compacted() {
     let full = Part::Finish(vec![json!("stop"), json!(99_000), json!(10)]);
-    let reply = Reply::Parts(vec![Part::Text("An answer.".to_owned()), full]);
+    let full = Reply::Parts(vec![Part::Text("An answer.".to_owned()), full]);
+    let replies = || vec![text("First."), full.clone(), text("A summary.")];
     let blocked = one("PreCompact", "echo 'Keep everything.' >&2; exit 2");
-    let env = hooked(vec![reply.clone()], &blocked);
-    let result = env.run(&["-p", "Go"]);
-    assert_eq!(result.code, Some(0), "{result:?}");
-    assert_eq!(env.server.requests().len(), 1, "{result:?}");
-    let mut other = blocked;
+    let mut other = blocked.clone();
     other["PreCompact"][0]["matcher"] = json!("manual");
-    let env = hooked(vec![reply, text("A summary.")], &other);
-    env.run(&["-p", "Go"]);
-    assert_eq!(env.server.requests().len(), 2, "the matcher is for another reason");
+    for (hooks, requests) in [(blocked, 2), (other, 3)] {
+        let env = hooked(replies(), &hooks);
+        let settings = fs::read_to_string(env.file("settings.json")).unwrap();
+        let mut settings: Value = serde_json::from_str(&settings).unwrap();
+        settings["compaction"] = json!({ "keepRecentTokens": 1 });
+        env.write("settings.json", settings.to_string());
+        let result = env.run(&["-p", "One", "Two"]);
+        assert_eq!(result.code, Some(0), "{result:?}");
+        assert_eq!(env.server.requests().len(), requests, "{hooks}: {result:?}");
+    }
 }
 
 #[test]
@@ -474,4 +478,36 @@ fn hooks_run_at_the_start_and_the_end_of_a_run() {
     assert_contains(&result.stderr, "The branch is frozen.", "refusal");
     let env = hooked(vec![], &one("runStart", "exit 1"));
     assert_eq!(env.run(&["run", "Go", "--check", "true"]).code, Some(16), "a failing gate");
+}
+
+#[test]
+fn hooks_are_listed_and_tested_without_an_agent() {
+    let hooks = json!({ "PreToolUse": [{ "matcher": "bash", "hooks": [
+        { "command": "grep -q push && { echo 'No pushing.' >&2; exit 2; }; true", "name": "pushes" },
+    ] }], "stop": [{ "hooks": [{ "command": "./missing.sh", "timeout": 5 }] }] });
+    let env = hooked(vec![], &hooks);
+    let list = env.out(&["hooks"]);
+    assert_contains(&list, "beforeTool (bash): grep -q push", "list");
+    assert_contains(&list, "stop: ./missing.sh  [user, at most 5 s]", "list");
+    let json: Value = serde_json::from_str(&env.out(&["hooks", "list", "--json"])).unwrap();
+    assert_eq!(json["hooks"][0]["name"], "pushes");
+    let (code, _) = env.failure(&["doctor"]);
+    assert_eq!(code, Some(1), "a missing script is an error");
+
+    let input = |command: &str| {
+        let input = json!({ "tool_name": "bash", "tool_input": { "command": command } });
+        fs::write(env.project().join("call.json"), input.to_string()).unwrap();
+        let output = env.pi(&["hooks", "test", "beforeTool", "--input", "call.json"]);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, shown) = input("git push");
+    assert_eq!(code, Some(16), "{shown}");
+    assert_contains(&shown, "decision: block by pushes: No pushing.", "test");
+    let (code, shown) = input("git status");
+    assert_eq!(code, Some(0), "{shown}");
+    assert_contains(&shown, "decision: none; the event passes", "test");
+    let (code, _) = env.failure(&["hooks", "test", "stop"]);
+    assert_eq!(code, Some(1), "the hook fails");
+    let (code, stderr) = env.failure(&["hooks", "test", "beforeTools"]);
+    assert_eq!(code, Some(2), "{stderr}");
 }
