@@ -227,6 +227,10 @@ impl Run<'_> {
     ) -> Result<(usize, FinishedCall), RunError> {
         loop {
             let next = poll_fn(|cx| {
+                // Steps first: a call that is always ready must not delay its own progress.
+                if let Poll::Ready(step) = executing.steps.poll_recv(cx) {
+                    return Poll::Ready(step);
+                }
                 executing.poll(cx);
                 executing.steps.poll_recv(cx)
             });

@@ -243,6 +243,10 @@ impl Run<'_> {
                 more = self.read_chunk(), if open => {
                     (open, unreported) = (more, unreported || more);
                     silent = Instant::now() + QUIET_PERIOD;
+                    // The run would cancel the command, but only after reading its progress.
+                    if self.exceeds_limit() {
+                        return CommandEnd::Aborted;
+                    }
                 }
                 () = sleep_until(silent), if open && exited.is_some() => open = false,
             }
@@ -268,7 +272,9 @@ impl Run<'_> {
         let Progress::Text(user) = &mut self.progress else {
             self.output.push(&self.chunk);
             self.spill.push(&self.chunk, self.output.exceeds());
-            self.count();
+            if let Progress::Updates(_, budget) = self.progress {
+                budget.add_output(self.chunk.len());
+            }
             return true;
         };
         let text = user.text(&self.chunk);
@@ -283,14 +289,10 @@ impl Run<'_> {
         true
     }
 
-    /// Counts the chunk. Beyond the limit of the run, reports at once, so that the run cancels the
-    /// command.
-    fn count(&self) {
-        let Progress::Updates(_, budget) = self.progress else { return };
-        budget.add_output(self.chunk.len());
-        if budget.output_exceeded().is_some() && !self.cancel.is_cancelled() {
-            self.report_progress();
-        }
+    /// Returns true if the output of the run exceeds its limit.
+    fn exceeds_limit(&self) -> bool {
+        let Progress::Updates(_, budget) = self.progress else { return false };
+        budget.output_exceeded().is_some()
     }
 
     /// Sends the result of an aborted command to a caller that does not wait until all processes

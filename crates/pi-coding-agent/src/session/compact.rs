@@ -219,7 +219,7 @@ impl AgentSession {
         let attempt = Attempt { reason, instructions: None, will_retry: retry, cancel: &cancel };
         let compacted = self.make(plan, &attempt).await;
         self.0.activity.run(|run| run.compaction = None);
-        {
+        let refusal = {
             let mut sync = self.sync();
             match &compacted {
                 Ok(compacted) => sync.attempts.record_result(
@@ -232,6 +232,10 @@ impl AgentSession {
                 Err(error) => sync.attempts.record_failure(before, error.to_string()),
             }
             sync.recovery_attempted |= retry && compacted.is_ok();
+            sync.attempts.refusal(before)
+        };
+        if let Some(cause) = refusal {
+            self.warn(format!("The context is not compacted again until it has grown: {cause}"));
         }
         let prefix = match reason {
             CompactionReason::Overflow => "Context overflow recovery failed: ",

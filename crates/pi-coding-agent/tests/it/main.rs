@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod budget;
 mod cache_warming;
 mod config;
 mod env;
