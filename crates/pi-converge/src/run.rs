@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pi_agent::{Budget, CancelToken, Limit};
-use pi_coding_agent::AgentOptions;
+use pi_coding_agent::{AgentOptions, load_settings};
 
 pub use ended::Ended;
 pub(crate) use ended::provider_failure;
@@ -157,7 +157,14 @@ pub(crate) struct Running {
 }
 
 /// Executes a contract in a new run directory.
-pub async fn run(contract: Contract, mut options: RunOptions) -> Result<Report, DirectoryError> {
+pub async fn run(
+    mut contract: Contract,
+    mut options: RunOptions,
+) -> Result<Report, DirectoryError> {
+    if !options.tape.is_replay() {
+        let (settings, _) = load_settings(&options.agent, None, &mut Vec::new());
+        contract.limits.complete(&settings.settings().limits());
+    }
     let started = jiff::Timestamp::now().to_string();
     let contract = output::with_inline_schema(contract, &options.agent.environment.cwd);
     let directory = RunDirectory::create(&options.runs_directory())?;
@@ -194,7 +201,7 @@ impl Running {
         budget: Budget,
     ) -> Self {
         Self {
-            watch: Watch::new(contract.stuck.clone()),
+            watch: Watch::new(contract.stuck.clone(), options.tape.clone()),
             contract,
             options,
             budget,

@@ -84,7 +84,7 @@ pub(crate) struct CallRecord {
 }
 
 /// A change of a file: hashes of the contents before and after; `None` if there is no file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileChange {
     pub(crate) path: String,
     pub(crate) before: Option<String>,

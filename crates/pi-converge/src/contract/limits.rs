@@ -31,8 +31,9 @@ pub struct ContractLimits {
     /// Time without an event of the model or progress of a tool; 1 hour by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<Time>,
-    /// Bytes of answers and tool results; 64 MiB by default.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Bytes of answers and tool results, or a text such as `10MB`; 64 MiB by default.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "size")]
+    #[schemars(with = "Option<Size>")]
     pub output_bytes: Option<u64>,
     /// Calls of single tools, by the name of the tool.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -40,6 +41,20 @@ pub struct ContractLimits {
 }
 
 impl ContractLimits {
+    /// Sets the limits that the contract leaves open to those of the user's settings.
+    pub fn complete(&mut self, configured: &Limits) {
+        self.turns = self.turns.or(configured.turns);
+        self.tool_calls = self.tool_calls.or(configured.tool_calls);
+        self.tokens = self.tokens.or(configured.tokens);
+        self.cost_usd = self.cost_usd.or(configured.cost);
+        self.wall = self.wall.or(configured.wall_time.map(Time));
+        self.idle = self.idle.or(configured.idle_time.map(Time));
+        self.output_bytes = self.output_bytes.or(configured.output_bytes);
+        for (tool, calls) in &configured.calls_per_tool {
+            self.per_tool.entry(tool.clone()).or_insert(*calls);
+        }
+    }
+
     /// Returns the limits of the run, with the defaults of unattended runs.
     pub fn limits(&self) -> Limits {
         let time = |given: Option<Time>, default: u64| {
@@ -59,6 +74,48 @@ impl ContractLimits {
         limits.calls_per_tool.retain(|_, calls| *calls > 0);
         limits
     }
+}
+
+/// A number of bytes, or a text with a unit. Only for the schema.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[allow(dead_code)] // The published schema is made from it.
+enum Size {
+    Bytes(u64),
+    Text(#[schemars(regex(pattern = r"^[0-9]+ ?([kKmMgG]?i?[bB]?)$"))] String),
+}
+
+/// Reads a number of bytes, or a text with a unit.
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Bytes(u64),
+        Text(String),
+    }
+    let parsed = match Option::<Written>::deserialize(deserializer) {
+        Ok(None) => return Ok(None),
+        Ok(Some(Written::Bytes(bytes))) => Some(bytes),
+        Ok(Some(Written::Text(text))) => parse_size(&text),
+        Err(_) => None,
+    };
+    let invalid = "invalid size: expected bytes, or a text such as 10MB";
+    parsed.map(Some).ok_or_else(|| serde::de::Error::custom(invalid))
+}
+
+/// Parses a size such as `500`, `64KB` or `10MiB`. All units are powers of 1024.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let unit = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
 /// Repetitions at which a run ends early. 0 turns a check off.

@@ -41,7 +41,7 @@ impl Running {
         let _journal = self.record_events(&session);
         let _interventions = self.interventions.collect(&session);
         let _refusals = self.refusals.collect(&session);
-        self.watch = Watch::new(self.contract.stuck.clone());
+        self.watch = Watch::new(self.contract.stuck.clone(), self.options.tape.clone());
         let _watching = self.watch.subscribe(&session).await;
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };
         let ended = self.rounds(&runtime, &session, &mut attempt).await;
@@ -215,7 +215,9 @@ impl Running {
             return Err(Ended::new(outcome, "The run was interrupted."));
         }
         if let Some(evidence) = self.watch.evidence() {
-            return Err(Ended::new(Outcome::Stuck, evidence.sentence()));
+            let sentence = evidence.sentence();
+            let stuck = Ended::new(Outcome::Stuck, sentence.clone());
+            return Err(self.refused(sentence).unwrap_or(stuck));
         }
         match outcome.map_err(Ended::from)? {
             LoopOutcome::Completed => {

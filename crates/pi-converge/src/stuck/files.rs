@@ -25,6 +25,13 @@ pub(super) struct Files {
     is_scanned: bool,
 }
 
+/// A file that a call declares to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) path: PathBuf,
+    pub(super) arguments: String,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known {
     size: u64,
@@ -43,16 +50,28 @@ impl Files {
         files
     }
 
-    /// Returns the changes since the files were last read. `written` are paths that calls declared.
-    pub(super) fn changes(&mut self, written: &[PathBuf]) -> Vec<FileChange> {
+    /// Returns the changes since the files were last read. `written` are files that calls declared.
+    /// Those that do not exist here are on another machine; there, the arguments are the content.
+    pub(super) fn changes(&mut self, written: &[Written]) -> Vec<FileChange> {
         let mut paths = if self.is_scanned { self.list().unwrap_or_default() } else { Vec::new() };
         if self.is_scanned {
             paths.extend(self.known.keys().cloned());
         }
-        paths.extend(written.iter().map(|path| self.root.join(path)));
+        let (here, elsewhere): (Vec<_>, Vec<_>) = written.iter().partition(|file| {
+            let path = self.root.join(&file.path);
+            path.exists() || self.known.contains_key(&path)
+        });
+        paths.extend(here.into_iter().map(|file| self.root.join(&file.path)));
         paths.sort();
         paths.dedup();
-        paths.into_iter().filter_map(|path| self.update(path)).collect()
+        let mut changes: Vec<FileChange> =
+            paths.into_iter().filter_map(|path| self.update(path)).collect();
+        changes.extend(elsewhere.into_iter().map(|file| FileChange {
+            path: file.path.to_string_lossy().into_owned(),
+            before: None,
+            after: Some(format!("{:x}", Sha256::digest(&file.arguments))),
+        }));
+        changes
     }
 
     /// Returns the files of the workspace; `None` if there are too many.
@@ -119,7 +138,9 @@ mod tests {
         write("b", "new");
         write("build", "output");
         assert_eq!(names(files.changes(&[])), ["a", "b"]);
-        assert_eq!(names(files.changes(&["build".into()])), ["build"]);
+        let written = |path: &str| [Written { path: path.into(), arguments: path.to_owned() }];
+        assert_eq!(names(files.changes(&written("build"))), ["build"]);
+        assert_eq!(names(files.changes(&written("elsewhere"))), ["elsewhere"]);
         write("a", "three");
         assert!(files.changes(&[]).is_empty(), "the content is the same");
         write("a", "one");

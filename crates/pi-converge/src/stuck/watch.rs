@@ -7,10 +7,14 @@ use pi_agent::{AssistantMessage, BoxFuture, ToolResultMessage, UserBlock};
 use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::session::{AgentSession, SessionEvent, SessionListener, Subscription};
 
-use super::files::Files;
-use super::{CallRecord, Detector, Judgment, StuckEvidence, note};
+use super::files::{Files, Written};
+use super::{CallRecord, Detector, FileChange, Judgment, StuckEvidence, note};
 use crate::contract::StuckLimits;
 use crate::report::CheckReport;
+use crate::tape::Tape;
+
+/// Name of the recorded fact.
+const FILE_CHANGES: &str = "file-changes";
 
 /// Watches one attempt. Clones are the same watch.
 #[derive(Clone)]
@@ -19,6 +23,7 @@ pub(crate) struct Watch(Arc<Inner>);
 struct Inner {
     detector: Mutex<Detector>,
     files: Mutex<Option<Files>>,
+    tape: Tape,
     stuck: Mutex<Option<StuckEvidence>>,
 }
 
@@ -29,10 +34,11 @@ struct Listener {
 
 impl Watch {
     /// Creates a watch with an empty memory.
-    pub(crate) fn new(limits: StuckLimits) -> Self {
+    pub(crate) fn new(limits: StuckLimits, tape: Tape) -> Self {
         Self(Arc::new(Inner {
             detector: Mutex::new(Detector::new(limits)),
             files: Mutex::new(None),
+            tape,
             stuck: Mutex::new(None),
         }))
     }
@@ -44,6 +50,19 @@ impl Watch {
         // Without files, results alone are judged.
         *lock(&self.0.files) = files.ok();
         session.add_listener(Arc::new(Listener { watch: self.clone(), session: session.clone() }))
+    }
+
+    /// Returns the files that have changed since the last turn. A replay changes none.
+    fn changes(&self, written: &[Written]) -> Vec<FileChange> {
+        if let Some(recorded) = self.0.tape.replayed(FILE_CHANGES) {
+            return recorded;
+        }
+        let changes = match &mut *lock(&self.0.files) {
+            Some(files) => files.changes(written),
+            None => Vec::new(),
+        };
+        self.0.tape.record(FILE_CHANGES, &changes);
+        changes
     }
 
     /// Judges a round of verification. Returns a note for the agent, or the evidence that it is
@@ -75,7 +94,14 @@ impl Listener {
                 continue;
             };
             let declared = effects.resolve(&call.name, &call.arguments);
-            written.extend(declared.writes.iter().map(|file| PathBuf::from(&file.path)));
+            if !result.is_error {
+                let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+                let files = declared.writes.iter();
+                written.extend(files.map(|file| Written {
+                    path: PathBuf::from(&file.path),
+                    arguments: arguments.clone(),
+                }));
+            }
             let text = result.content.iter().filter_map(UserBlock::as_text);
             calls.push(CallRecord {
                 tool: call.name.clone(),
@@ -87,10 +113,7 @@ impl Listener {
         }
         let watch = self.watch.clone();
         let judging = tokio::task::spawn_blocking(move || {
-            let changes = match &mut *lock(&watch.0.files) {
-                Some(files) => files.changes(&written),
-                None => Vec::new(),
-            };
+            let changes = watch.changes(&written);
             lock(&watch.0.detector).turn(&calls, &changes)
         });
         match judging.await {

@@ -65,7 +65,7 @@ fn whole(option: &str, text: &str) -> Result<Json, String> {
     number.map(Json::from).map_err(|_| format!("--{option}: \"{text}\" is not a whole number"))
 }
 
-pub(crate) fn dollars(option: &str, text: &str) -> Result<Json, String> {
+fn dollars(option: &str, text: &str) -> Result<Json, String> {
     let dollars = text.trim_start_matches('$').parse::<f64>().ok();
     match dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0) {
         Some(dollars) => Ok(json!(dollars)),
@@ -73,21 +73,9 @@ pub(crate) fn dollars(option: &str, text: &str) -> Result<Json, String> {
     }
 }
 
-pub(crate) fn bytes(option: &str, text: &str) -> Result<Json, String> {
-    let unit = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let factor: Option<u64> = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => Some(1),
-        "k" | "kb" | "kib" => Some(1 << 10),
-        "m" | "mb" | "mib" => Some(1 << 20),
-        "g" | "gb" | "gib" => Some(1 << 30),
-        _ => None,
-    };
-    let number = number.parse::<u64>().ok();
-    match number.zip(factor).and_then(|(number, factor)| number.checked_mul(factor)) {
-        Some(bytes) => Ok(Json::from(bytes)),
-        None => Err(format!("--{option}: \"{text}\" is not a size such as 500KB or 10MB")),
-    }
+fn bytes(option: &str, text: &str) -> Result<Json, String> {
+    let invalid = || format!("--{option}: \"{text}\" is not a size such as 500KB or 10MB");
+    pi_converge::parse_size(text).map(Json::from).ok_or_else(invalid)
 }
 
 fn seconds(option: &str, text: &str) -> Result<Json, String> {

@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     List,
     /// JSON.
     Json,
+    /// A name and a number, for a field that has names.
+    Entry,
     /// `off`, `on`, or hosts separated by commas.
     Network,
 }
@@ -65,7 +67,8 @@ pub(crate) const FIELDS: &[Field] = &[
     number("/limits/cost_usd", Flag::new("max-budget-usd", Limits, "The same as --max-cost")),
     text("/limits/wall", Flag::new("timeout", Limits, "End the run after this time, such as 90s, 30m or 2h").takes_word("TIME")),
     text("/limits/idle", Flag::new("idle-timeout", Limits, "End the run after this time without progress of the model or of a tool").takes_word("TIME")),
-    number("/limits/output_bytes", Flag::new("max-output", Limits, "End the run after N bytes of answers and tool results")),
+    text("/limits/output_bytes", Flag::new("max-output", Limits, "End the run after this much output of the model and of tools, such as 10MB").takes_word("SIZE")),
+    Field { flag: Flag::new("max-calls", Limits, "End the run after N calls of one tool, such as bash=50").takes_word("TOOL=N").repeats(), pointer: "/limits/per_tool", kind: Kind::Entry },
     text("/workspace/mode", Flag::new("workspace", Attempts, "Where the agent works: in-place, worktree or copy").takes_word("MODE").choices(&["in-place", "worktree", "copy"]).details("worktree is a new git worktree and copy a copy of the directory, for each attempt.")),
     text("/workspace/base", Flag::new("base", Attempts, "Commit that worktrees start from; HEAD by default").takes("COMMIT")),
     number("/attempts/count", Flag::new("attempts", Attempts, "Number of attempts; 1 by default")),

@@ -3,9 +3,11 @@
 mod crash;
 mod guardrails;
 mod hooks;
+mod limits;
 mod output;
 mod replay;
 mod resume;
+mod stuck;
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,8 +1,11 @@
 //! Limits of a run, as options and settings: exit code 4.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
-use crate::bad_input::{ServerEnv, finish};
+use crate::bad_input::ServerEnv;
 use crate::scenarios::format::{Call, Part, Reply, Status};
 
 /// A model that makes the same call for ever, with or without a number in it.
@@ -100,10 +103,16 @@ fn limits_hold_in_json_and_rpc_mode() {
     let end: Value = serde_json::from_str(result.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(end["type"], "agent_settled", "{end}");
 
-    let prompt = "{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"Loop\"}\n";
-    let command = env.command(&["--mode", "rpc", "--max-turns", "3"]);
-    let result = finish(command, prompt.as_bytes());
-    assert_eq!(env.server.requests().len(), 5, "{result:?}");
+    let mut command = env.command(&["--mode", "rpc", "--max-turns", "3"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{}", json!({ "id": "1", "type": "prompt", "message": "Loop" })).unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let end = lines.filter(|line| line.contains("agent_end")).next().unwrap();
+    assert!(end.contains(r#""outcome":{"kind":"limit","limit":"turns"}"#), "{end}");
+    drop(stdin);
+    child.wait().unwrap();
+    assert_eq!(env.server.requests().len(), 5);
 }
 
 #[test]

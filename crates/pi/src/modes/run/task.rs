@@ -95,8 +95,13 @@ pub(super) fn number_or_text(text: &str) -> Value {
 fn option_value(field: &Field, text: &str) -> Result<OptionValue, String> {
     let option = format!("--{}", field.flag.long);
     let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    if field.kind == Kind::Entry {
+        let (name, number) = pair(field.flag.long, text)?;
+        let pointer = format!("{}/{}", field.pointer, name.replace('~', "~0").replace('/', "~1"));
+        return Ok(OptionValue::new(option, pointer, number_or_text(number)));
+    }
     let value = match field.kind {
-        Kind::Text => text.into(),
+        Kind::Text | Kind::Entry => text.into(),
         Kind::Number => number_or_text(text),
         Kind::Switch => true.into(),
         Kind::List => items().collect(),
