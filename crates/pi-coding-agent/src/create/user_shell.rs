@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pi_guard::confine::{ConfinementLevel, Machine};
 use pi_protocol::CancelToken;
 use pi_tools::{CommandResult, ExecutorSpec, Host, Workspace};
 use tokio::sync::mpsc::Sender;
@@ -17,6 +18,9 @@ use super::{AgentOptions, CreateError};
 use crate::guard::{Guard, describe_refused};
 use crate::session::BashError;
 
+/// Bytes of the output of a command that are saved. All of it is redacted and searched.
+const SAVED_OUTPUT: u64 = 4 * 1024 * 1024;
+
 /// A shell for commands that the user configured.
 #[derive(Debug)]
 pub struct UserShell {
@@ -26,7 +30,8 @@ pub struct UserShell {
 
 impl UserShell {
     /// Opens a shell in the working directory of the options, with the sandbox of their settings.
-    /// Commands cannot write the files `read_only`. Output that is too long for a result is saved
+    /// Commands cannot write the files `read_only`, if the sandbox can mount them; without mounts,
+    /// nothing could be created beside them. Output that is too long for a result is saved
     /// in the directory `output` as long as the shell exists.
     pub fn open(
         options: &AgentOptions,
@@ -39,12 +44,15 @@ impl UserShell {
             return Err(CreateError::UnsandboxedExecutor(spec));
         }
         let environment = &options.environment;
+        let has_mounts = Machine::detect().level() > ConfinementLevel::Landlock;
+        let read_only = if has_mounts { read_only } else { &[] };
         let guard = Arc::new(guard_of(options, &settings, read_only)?);
         let plain = Host::default().with_supervisor(options.supervisor.clone());
         let host = guard.host()?.unwrap_or(plain);
         let mut bash = bash_settings(settings.settings(), environment, &guard);
         bash.environment = own_variables(environment);
         bash.output_directory = Some(output.to_owned());
+        bash.output_limit = SAVED_OUTPUT;
         // The caller knows how long its commands may take.
         bash.max_timeout = None;
         let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
