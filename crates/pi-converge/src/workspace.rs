@@ -9,6 +9,7 @@ mod bring_back;
 mod changes;
 mod copy;
 mod diff;
+mod hidden;
 mod portable;
 mod worktree;
 
@@ -67,8 +68,11 @@ pub struct WorkspacePlaces {
     pub origin: PathBuf,
     /// The home directory of the user.
     pub home: Option<PathBuf>,
-    /// The directory of the run, for worktrees and copies.
+    /// The directory of the run.
     pub run_directory: PathBuf,
+    /// The directory for worktrees and copies. A sandbox must be able to make it writable, so it is
+    /// not in the directory of the agent.
+    pub workspaces: PathBuf,
     /// The directory of the checkpoints of this run. Its siblings share their contents.
     pub checkpoints: PathBuf,
 }
@@ -82,7 +86,8 @@ impl WorkspacePlaces {
     ) -> Self {
         let (origin, home) = (origin.into(), None);
         let (run_directory, checkpoints) = (run_directory.into(), checkpoints.into());
-        Self { origin, home, run_directory, checkpoints }
+        let workspaces = run_directory.join("workspaces");
+        Self { origin, home, run_directory, workspaces, checkpoints }
     }
 
     /// Returns the directory of the checkpoints of an attempt.
@@ -102,6 +107,8 @@ pub struct RunWorkspace {
     notes: Vec<String>,
     checkpoints: Arc<Mutex<Checkpoints>>,
     baseline: usize,
+    /// Content of `.git/info/exclude` at the start.
+    exclude: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +138,7 @@ impl RunWorkspace {
         if has_home || origin.parent().is_none() {
             return Err(WorkspaceError::TooWide(origin));
         }
-        let directory = places.run_directory.join("workspaces").join(attempt.to_string());
+        let directory = places.workspaces.join(attempt.to_string());
         let (root, kind, notes) = match plan.mode {
             WorkspaceMode::InPlace => (origin.clone(), Kind::InPlace, Vec::new()),
             WorkspaceMode::Worktree => {
@@ -142,7 +149,7 @@ impl RunWorkspace {
             }
             WorkspaceMode::Copy => {
                 create_parent(&directory)?;
-                let notes = copied(&origin, &directory, &places.run_directory)?;
+                let notes = copied(&origin, &directory, &places.workspaces)?;
                 (directory.clone(), Kind::Copy(directory), notes)
             }
         };
@@ -154,7 +161,8 @@ impl RunWorkspace {
             None => checkpoints.take_found()?,
         };
         let checkpoints = Arc::new(Mutex::new(checkpoints));
-        Ok(Self { origin, root, kind, notes, checkpoints, baseline })
+        let exclude = stored_exclude(&root, &places.run_directory)?;
+        Ok(Self { origin, root, kind, notes, checkpoints, baseline, exclude })
     }
 
     /// Returns the directory in which the agent works.
@@ -216,19 +224,46 @@ impl RunWorkspace {
 
     /// Removes a worktree or a copy.
     pub fn remove(&self) -> Result<(), WorkspaceError> {
-        match &self.kind {
-            Kind::InPlace => Ok(()),
-            Kind::Worktree(top) => worktree::remove(&self.origin, top),
+        let directory = match &self.kind {
+            Kind::InPlace => return Ok(()),
+            Kind::Worktree(top) => {
+                worktree::remove(&self.origin, top)?;
+                top
+            }
             Kind::Copy(directory) => {
                 make_removable(directory);
-                std::fs::remove_dir_all(directory).map_err(WorkspaceError::io("remove", directory))
+                let removed = std::fs::remove_dir_all(directory);
+                removed.map_err(WorkspaceError::io("remove", directory))?;
+                directory
             }
+        };
+        if let Some(parent) = directory.parent() {
+            // It stays while it has the workspaces of other attempts.
+            let _ = std::fs::remove_dir(parent);
         }
+        Ok(())
     }
 
     fn checkpoints(&self) -> MutexGuard<'_, Checkpoints> {
         self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the content of `.git/info/exclude` at the start of the run, and stores it for a run that
+/// is resumed.
+fn stored_exclude(root: &Path, run_directory: &Path) -> Result<String, WorkspaceError> {
+    let stored = run_directory.join("exclude");
+    if let Ok(text) = std::fs::read_to_string(&stored) {
+        return Ok(text);
+    }
+    let text = current_exclude(root);
+    create_parent(&stored)?;
+    std::fs::write(&stored, &text).map_err(WorkspaceError::io("write", &stored))?;
+    Ok(text)
+}
+
+fn current_exclude(root: &Path) -> String {
+    std::fs::read_to_string(root.join(".git/info/exclude")).unwrap_or_default()
 }
 
 fn create_parent(directory: &Path) -> Result<(), WorkspaceError> {

@@ -49,8 +49,6 @@ impl Running {
         self.session_file.clone_from(&attempt.session);
         attempt.spent = self.budget.spent();
         attempt.spent.turns -= self.state.spent_before.turns;
-        let failed = self.checks.iter().filter(|check| !check.passed);
-        attempt.failed = failed.map(|check| check.name.clone()).collect();
         self.text = session.last_assistant_text();
         let cost = self.budget.spent().cost - self.state.spent_before.cost;
         attempt.diff_lines = self.attempt_ended(self.attempts.len(), &ended, cost);
@@ -104,6 +102,8 @@ impl Running {
                 Ok(passed) => passed,
                 Err(ended) => return self.interrupted().unwrap_or(ended),
             };
+            let failed = self.checks.iter().filter(|check| !check.passed);
+            attempt.failed = failed.map(|check| check.name.clone()).collect();
             if let Some(ended) = self.interrupted() {
                 return ended;
             }
@@ -128,6 +128,8 @@ impl Running {
             if let Some(note) = note {
                 prompt = format!("{prompt}\n{note}");
             }
+            // They say nothing about what the agent does next.
+            self.checks.clear();
         }
     }
 

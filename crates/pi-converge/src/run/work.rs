@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use pi_coding_agent::{AgentOptions, checkpoint_directory};
+use pi_coding_agent::{AgentOptions, Environment, checkpoint_directory};
 
 use super::{Ended, Progress, Running};
 use crate::contract::{AttemptStrategy, OnFailure};
@@ -151,6 +151,7 @@ impl Running {
         );
         let mut places = WorkspacePlaces::new(&environment.cwd, self.run_directory(), store);
         places.home.clone_from(&environment.home);
+        places.workspaces = workspaces_directory(environment).join(self.directory.id());
         // A continued attempt uses the workspace of the first one, also in a resumed run.
         let strategy = self.contract.attempts.strategy;
         let place = if strategy == AttemptStrategy::Continue { 1 } else { number };
@@ -363,6 +364,14 @@ impl Running {
             self.work.problems.push(note);
         }
     }
+}
+
+/// Returns the directory for the worktrees and copies of all runs: in the cache of the user, which a
+/// sandbox does not protect as it does the directory of the agent.
+fn workspaces_directory(environment: &Environment) -> PathBuf {
+    let cache = environment.variable("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| environment.home.as_ref().map(|home| home.join(".cache")));
+    cache.unwrap_or_else(|| environment.temporary()).join("pi").join("workspaces")
 }
 
 /// Replaces the workspace of the last attempt by that of the best one.

@@ -16,6 +16,9 @@ use super::inputs::{Role, Roles};
 use super::weakening::can_weaken;
 use crate::workspace::Changes;
 
+/// Largest test that is stored without being protected: larger ones are data.
+const MOST_TEST: u64 = 4 << 20;
+
 /// A file or link as it was before the agent started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -73,7 +76,12 @@ impl Baseline {
         let with_role = covered.filter(|path| roles.of(path).is_some());
         let named = roles.named().map(str::to_owned);
         for path in with_role.chain(named).chain(protected_files(root, roles)) {
-            if baseline.originals.contains_key(&path) {
+            let is_large = || {
+                let size =
+                    std::fs::symlink_metadata(root.join(&path)).map_or(0, |found| found.len());
+                roles.of(&path) == Some(Role::Test) && size > MOST_TEST
+            };
+            if baseline.originals.contains_key(&path) || is_large() {
                 continue;
             }
             if let Some(original) = baseline.keep(&root.join(&path))? {

@@ -16,8 +16,10 @@ use crate::report::{CheckReport, Finding};
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Bytes of output that a report contains.
 const SHOWN: usize = 8 * 1024;
-/// Largest JUnit file and output that are read.
-const MOST_READ: u64 = 64 << 20;
+/// Bytes at the end of the output in which the summary of a test runner is.
+const SUMMARY: usize = 256 * 1024;
+/// Largest JUnit file that is read.
+const MOST_READ: u64 = 16 << 20;
 
 /// Something outside of a check that ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +93,8 @@ impl CommandRun<'_> {
             End::Failed(problem) => failures.push(problem),
         }
         failures.extend(output_failures(check, &output));
-        let mut tests = counts::tests_run(&output);
+        // A summary is at the end.
+        let mut tests = counts::tests_run(tail(&output, SUMMARY));
         if let Some(file) = &check.expect.junit {
             match self.read_junit(file) {
                 Ok(found) => {
@@ -154,11 +157,16 @@ impl CommandRun<'_> {
             Err(error) => return Ok((End::Failed(error.to_string()), String::new())),
         };
         let end = if stopped.is_some() { End::TimedOut } else { End::Exited(ended.exit_code) };
-        let all = match &ended.full_output_path {
+        let saved = match &ended.full_output_path {
             Some(path) if ended.truncated => read_output(path).map(|all| self.shell.redact(&all)),
             _ => None,
         };
-        let output = all.unwrap_or(ended.output);
+        // The saved output is bounded, and its end is in the result.
+        let output = match saved {
+            Some(saved) if saved.ends_with(ended.output.trim_end()) => saved,
+            Some(saved) => format!("{saved}\n[cut]\n{}", ended.output),
+            None => ended.output,
+        };
         // The log is a convenience: the report has the end of the output.
         let _ = std::fs::write(self.log, &output);
         Ok((end, output))

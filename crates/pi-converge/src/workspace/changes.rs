@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use pi_tools::checkpoint::{Change, Checkpoints, FileState};
 
 use super::diff::{Side, diff_file};
-use super::{RunWorkspace, WorkspaceError};
+use super::hidden::{IgnoreRules, hidden_files, is_ignore_file};
+use super::{RunWorkspace, WorkspaceError, current_exclude};
 use crate::report::FileReport;
 
 /// The changes of a workspace since its start.
@@ -100,7 +101,41 @@ impl RunWorkspace {
             };
             changes.files.push(ChangedFile { report, is_opaque: diff.is_opaque, hash });
         }
+        self.add_hidden(checkpoints, &mut changes)?;
         Ok(changes)
+    }
+
+    /// Adds the new files that the run hid by changing what git ignores.
+    fn add_hidden(
+        &self,
+        checkpoints: &Checkpoints,
+        changes: &mut Changes,
+    ) -> Result<(), WorkspaceError> {
+        let is_rule = |file: &ChangedFile| is_ignore_file(&file.report.path);
+        if !changes.files.iter().any(is_rule) && current_exclude(&self.root) == self.exclude {
+            return Ok(());
+        }
+        let (start, now) = (checkpoints.paths(self.baseline)?, checkpoints.paths(changes.state)?);
+        let mut rules = IgnoreRules { exclude: self.exclude.clone(), ..IgnoreRules::default() };
+        for path in start.keys().filter(|path| is_ignore_file(path)) {
+            let content = checkpoints.content(self.baseline, path)?.unwrap_or_default();
+            let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            let text = rules.files.entry(directory.to_owned()).or_default();
+            text.push_str(&String::from_utf8_lossy(&content));
+            text.push('\n');
+        }
+        let known = start.keys().chain(now.keys()).map(String::as_str).collect();
+        for path in hidden_files(&self.root, &rules, &known) {
+            let content = std::fs::read(self.root.join(&path)).ok();
+            let new = Side::File { content, executable: false };
+            let diff = diff_file(&path, &Side::Missing, &new);
+            changes.diff.extend(diff.text);
+            let mut report = FileReport::default();
+            (report.path, report.change) = (path, "added".to_owned());
+            report.added = diff.added;
+            changes.files.push(ChangedFile { report, is_opaque: diff.is_opaque, hash: None });
+        }
+        Ok(())
     }
 
     /// Saves the changes as a patch for `git apply`, with copies of files that are not text in a

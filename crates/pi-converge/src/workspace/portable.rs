@@ -114,7 +114,7 @@ pub(crate) fn adopt(
             places.origin.join(plan.directory.as_deref().unwrap_or(Path::new(".")))
         }
         WorkspaceMode::Worktree | WorkspaceMode::Copy => {
-            places.run_directory.join("workspaces").join(attempt.to_string())
+            places.workspaces.join(attempt.to_string())
         }
     };
     let root = root.canonicalize().map_err(WorkspaceError::io("find", &root))?;

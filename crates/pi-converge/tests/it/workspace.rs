@@ -267,3 +267,26 @@ fn an_attempt_can_be_repeated_from_its_checkpoint() {
     let again = directories.prepare(WorkspaceMode::InPlace);
     assert_eq!(again.changes().unwrap().files.len(), 1);
 }
+
+#[test]
+fn a_new_ignore_rule_hides_no_change() {
+    let directories = Directories::new();
+    let root = directories.origin();
+    repository(&root);
+    fs::write(root.join(".gitignore"), "target\n").unwrap();
+    let workspace = directories.prepare(WorkspaceMode::InPlace);
+    fs::create_dir(root.join("target")).unwrap();
+    fs::write(root.join("target/out"), "o").unwrap();
+    fs::write(root.join("evil.sh"), "e\n").unwrap();
+    fs::create_dir_all(root.join(".git/info")).unwrap();
+    let names = || -> Vec<String> {
+        let changes = workspace.changes().unwrap();
+        changes.reports().into_iter().map(|file| file.path).collect()
+    };
+    assert_eq!(names(), ["evil.sh"]);
+    fs::write(root.join(".git/info/exclude"), "evil*\n").unwrap();
+    assert_eq!(names(), ["evil.sh"]);
+    fs::write(root.join(".gitignore"), "target\nevil*\nother*\n").unwrap();
+    fs::write(root.join("other.sh"), "e\n").unwrap();
+    assert_eq!(names(), [".gitignore", "evil.sh", "other.sh"]);
+}
