@@ -1,5 +1,6 @@
 //! `pi run`: the binary with scripted models, one module per part of the contract.
 
+mod adversary;
 mod crash;
 mod guardrails;
 mod hooks;
@@ -8,6 +9,7 @@ mod output;
 mod replay;
 mod resume;
 mod stuck;
+mod verification;
 
 use std::fs;
 use std::path::PathBuf;
