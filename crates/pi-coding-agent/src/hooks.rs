@@ -25,6 +25,6 @@ pub use event::HookEvent;
 pub(crate) use extension::extension;
 pub(crate) use matcher::Matcher;
 pub(crate) use payload::text_of;
-pub use process::{CommandFailure, DEFAULT_TIMEOUT};
-pub(crate) use process::{CommandRunner, FinishedCommand};
+pub(crate) use process::CommandRunner;
+pub use process::{CommandFailure, DEFAULT_TIMEOUT, FinishedCommand};
 pub use run::{HookFailure, HookReport, HookResult, Hooks, configured_hooks};

@@ -10,12 +10,13 @@ use pi_protocol::Provider;
 use serde_json::{Map, Value};
 
 use crate::guard::ToolDecision;
+use crate::hooks::{CommandFailure, FinishedCommand};
 
 /// Sees the requests and tool calls of a session and of everything that works for it.
 ///
 /// Contract: a tap that changes nothing returns the provider or awaits the execution as it is. No
 /// secret reaches a tap: arguments, decisions and results are redacted.
-pub trait Tap: Send + Sync {
+pub trait Tap: Send + Sync + std::fmt::Debug {
     /// Returns the provider that takes the place of `provider`.
     fn provider(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider>;
 
@@ -35,6 +36,15 @@ pub trait Tap: Send + Sync {
         call: TappedCall<'a>,
         execute: BoxFuture<'a, Result<ToolOutput, ToolError>>,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+
+    /// Returns the result of a command of a hook or guardrail: that of `run`, or another one in its
+    /// place. Nothing happens if `run` is dropped.
+    fn run_hook<'a>(
+        &'a self,
+        command: &'a str,
+        input: &'a str,
+        run: BoxFuture<'a, Result<FinishedCommand, CommandFailure>>,
+    ) -> BoxFuture<'a, Result<FinishedCommand, CommandFailure>>;
 }
 
 /// A tool call, as a tap sees it.

@@ -10,7 +10,7 @@ mod recorder;
 
 pub(crate) use canonical::{CanonicalRequest, Shape, hash, hex};
 pub use line::{Header, RecordedPrompt, Subject};
-pub(crate) use line::{Line, call_key};
+pub(crate) use line::{Line, call_key, hook_key};
 pub use recorder::{RecordError, Recorder};
 
 /// Name of the file in the directory of a recording.

@@ -1,13 +1,20 @@
 //! The report of a run: one JSON document with a published schema.
 
+mod github;
+mod junit;
+mod sarif;
+mod summary;
+
 use std::path::PathBuf;
 
 use pi_agent::{Limit, Spent};
 use pi_coding_agent::session::Intervention;
+use pi_guard::secrets::Secrets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::contract::ReportPlan;
 use crate::outcome::Outcome;
 
 /// The report of a run.
@@ -79,6 +86,24 @@ pub struct Report {
     pub reproduction: Reproduction,
     /// Problems that did not change the outcome, such as a report that could not be written.
     pub problems: Vec<String>,
+    /// Files that the contract asks for, for the program that writes them.
+    #[serde(skip)]
+    pub plan: ReportPlan,
+}
+
+impl Report {
+    /// Returns the report without these secrets, and without what looks like one.
+    pub(crate) fn redacted(self, secrets: &Secrets) -> Self {
+        let plan = self.plan.clone();
+        let Ok(mut value) = serde_json::to_value(&self) else { return self };
+        if !secrets.redact_json(&mut value) {
+            return self;
+        }
+        match serde_json::from_value::<Self>(value) {
+            Ok(report) => Self { plan, ..report },
+            Err(_) => self,
+        }
+    }
 }
 
 /// The result of one check.

@@ -8,6 +8,7 @@ mod agent;
 mod attempt;
 mod durable;
 mod ended;
+mod facts;
 mod hooks;
 mod options;
 mod output;
@@ -19,10 +20,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pi_agent::{Budget, CancelToken, Limit};
-use pi_coding_agent::{AgentOptions, load_settings};
+use pi_coding_agent::{AgentOptions, configured_secrets, load_settings};
+use pi_guard::secrets::Secrets;
 
 pub use ended::Ended;
 pub(crate) use ended::provider_failure;
+use facts::Facts;
 use hooks::Interventions;
 pub(crate) use options::agent_options;
 pub use progress::Progress;
@@ -154,6 +157,7 @@ pub(crate) struct Running {
     pub(crate) watch: Watch,
     /// The agent spec of the contract, with the specs that it can reach.
     pub(crate) agents: Option<AgentSet>,
+    pub(crate) facts: Facts,
 }
 
 /// Executes a contract in a new run directory.
@@ -202,6 +206,7 @@ impl Running {
     ) -> Self {
         Self {
             watch: Watch::new(contract.stuck.clone(), options.tape.clone()),
+            facts: Facts::default(),
             contract,
             options,
             budget,
@@ -304,7 +309,10 @@ impl Running {
         let state = self.directory.write(STATE, &self.state);
         problems
             .extend([pending, state].into_iter().filter_map(Result::err).map(|e| e.to_string()));
-        let (directory, mut report) = self.report(ended, problems);
+        let environment = self.options.agent.environment.clone();
+        let (directory, report) = self.report(ended, problems);
+        let secrets = Secrets::new(configured_secrets(&environment));
+        let mut report = report.redacted(&secrets);
         if let Err(error) = directory.write(REPORT, &report) {
             report.problems.push(error.to_string());
         }
@@ -347,7 +355,7 @@ impl Running {
                 limits: serde_json::to_value(&self.contract.limits).unwrap_or_default(),
                 reached: limit,
             },
-            actions: Vec::new(),
+            actions: self.facts.actions(),
             interventions: self.interventions.list(),
             files: self.work.files,
             diff: self.work.diff,
@@ -357,11 +365,11 @@ impl Running {
             directory: Some(self.directory.path().to_owned()),
             session: self.session_file,
             reproduction: Reproduction {
-                version: self.options.version,
                 commit: self.work.commit,
-                ..Reproduction::default()
+                ..self.facts.reproduction(&self.contract, &self.options.version)
             },
             problems,
+            plan: self.contract.reports,
         };
         (self.directory, report)
     }

@@ -116,11 +116,12 @@ impl Services {
         let options = &self.options;
         let settings = self.settings().settings().clone();
         let supervisor = options.supervisor.as_ref();
-        let hooks = Hooks::new(&settings, &options.environment, supervisor);
+        let hooks = Hooks::new(&settings, &options.environment, supervisor, options.tap.as_ref());
         let hooks = hooks.map(|hooks| hooks::extension(hooks, options.subagent.clone()));
         let guardrails = settings.guardrails.filter(|all| !all.is_empty());
         let guardrails = guardrails.map(|all| {
-            guardrails::extension(all, CommandRunner::new(&options.environment, supervisor))
+            let runner = CommandRunner::new(&options.environment, supervisor);
+            guardrails::extension(all, runner.with_tap(options.tap.as_ref()))
         });
         let all = hooks.into_iter().chain(guardrails);
         all.map(|one| Arc::new(one) as Arc<dyn Extension>).collect()

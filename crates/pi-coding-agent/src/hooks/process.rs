@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{Command, Executor as _, Host};
+use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::Environment;
+use crate::{Environment, Tap};
 
 /// Time limit of a command that has none of its own.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -29,19 +31,22 @@ pub(crate) struct CommandRunner {
     shell: PathBuf,
     cwd: PathBuf,
     variables: BTreeMap<OsString, OsString>,
+    tap: Option<Arc<dyn Tap>>,
 }
 
 /// A command that ended by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FinishedCommand {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedCommand {
     /// Exit code; 128 plus the signal if a signal killed the command.
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+    pub code: i32,
+    /// Output for the agent.
+    pub stdout: String,
+    /// Errors and refusals.
+    pub stderr: String,
 }
 
 /// Reasons why a command has no result.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum CommandFailure {
     /// The command could not be started.
@@ -85,7 +90,14 @@ impl CommandRunner {
             shell: shell.to_owned(),
             cwd: environment.cwd.clone(),
             variables,
+            tap: None,
         }
+    }
+
+    /// Lets a tap see the commands.
+    pub(crate) fn with_tap(mut self, tap: Option<&Arc<dyn Tap>>) -> Self {
+        self.tap = tap.cloned();
+        self
     }
 
     /// Returns the project directory.
@@ -96,6 +108,21 @@ impl CommandRunner {
     /// Runs a command with this text on stdin. Ends it, and everything it started, when it exits,
     /// takes too long, writes too much, or `cancel` is cancelled.
     pub(crate) async fn run(
+        &self,
+        command: &str,
+        input: &str,
+        variables: &[(&str, String)],
+        timeout: Duration,
+        cancel: &CancelToken,
+    ) -> Result<FinishedCommand, CommandFailure> {
+        let running = self.execute(command, input, variables, timeout, cancel);
+        match &self.tap {
+            Some(tap) => tap.run_hook(command, input, Box::pin(running)).await,
+            None => running.await,
+        }
+    }
+
+    async fn execute(
         &self,
         command: &str,
         input: &str,

@@ -1,6 +1,8 @@
 //! The hooks of one event, one after the other: each sees what those before it changed, and the
 //! strictest decision counts.
 
+use std::sync::Arc;
+
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Map, Value, json};
@@ -8,10 +10,10 @@ use serde_json::{Map, Value, json};
 use super::payload::Payload;
 use super::{CommandRunner, Hook, HookDecision, HookEvent, HookVerdict, OnHookFailure};
 use crate::AgentOptions;
-use crate::Environment;
 use crate::config::settings::Profile;
 use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::create::load_settings;
+use crate::{Environment, Tap};
 
 /// The hooks of a project, ready to run.
 #[derive(Debug, Clone)]
@@ -83,12 +85,13 @@ impl Hooks {
         settings: &Settings,
         environment: &Environment,
         supervisor: Option<&Supervisor>,
+        tap: Option<&Arc<dyn Tap>>,
     ) -> Option<Self> {
         let hooks = settings.hooks.as_ref()?.0.clone();
         if hooks.is_empty() {
             return None;
         }
-        let runner = CommandRunner::new(environment, supervisor);
+        let runner = CommandRunner::new(environment, supervisor).with_tap(tap);
         let strict = settings.profile() != Profile::Explore;
         Some(Self { hooks, runner, strict })
     }
@@ -97,7 +100,8 @@ impl Hooks {
     /// sessions and for tests of the configuration.
     pub fn load(options: &AgentOptions) -> Option<Self> {
         let (settings, _) = load_settings(options, None, &mut Vec::new());
-        Self::new(settings.settings(), &options.environment, options.supervisor.as_ref())
+        let (supervisor, tap) = (options.supervisor.as_ref(), options.tap.as_ref());
+        Self::new(settings.settings(), &options.environment, supervisor, tap)
     }
 
     /// Returns all hooks.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pi_agent::ToolOutput;
 use pi_coding_agent::Environment;
 use pi_coding_agent::guard::ToolDecision;
+use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
 use pi_protocol::{AssistantEvent, AssistantMessage, ImageContent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -42,6 +43,8 @@ pub(crate) enum Line {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// The result of a command of a hook or guardrail.
+    Hook { key: String, result: Result<FinishedCommand, CommandFailure> },
     /// A fact from outside, such as the results of the checks.
     Observation { name: String, value: Value },
     /// The last line.
@@ -123,4 +126,12 @@ pub struct RecordedPrompt {
 pub(crate) fn call_key(id: &str, tool: &str, arguments: &Map<String, Value>) -> String {
     let arguments = serde_json::to_string(arguments).unwrap_or_default();
     format!("{id}\n{tool}\n{arguments}")
+}
+
+/// Returns the key that identifies a command of a hook: the command and the call that it is about.
+/// The rest of its input contains ids and paths of the session.
+pub(crate) fn hook_key(command: &str, input: &str) -> String {
+    let input: Value = serde_json::from_str(input).unwrap_or_default();
+    let call = input["tool_use_id"].as_str().unwrap_or_default();
+    format!("{}\n{call}\n{command}", input["hook_event_name"].as_str().unwrap_or_default())
 }

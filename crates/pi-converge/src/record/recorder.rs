@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_agent::{BoxFuture, ToolError, ToolOutput};
 use pi_coding_agent::guard::ToolDecision;
+use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
 use pi_coding_agent::{Tap, TappedCall};
 use pi_protocol::{
     AssistantEvent, AssistantMessage, AssistantStream, CancelToken, Provider, Request,
@@ -17,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::RECORDING_FILE;
 use super::canonical::{CanonicalRequest, hash, hex};
-use super::line::{Header, Line};
+use super::line::{Header, Line, hook_key};
 
 /// Reasons why a recording cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +50,7 @@ struct State {
     messages: HashSet<String>,
     requests: u32,
     failure: Option<io::Error>,
+    is_finished: bool,
 }
 
 impl Recorder {
@@ -70,6 +72,7 @@ impl Recorder {
             messages: HashSet::new(),
             requests: 0,
             failure: None,
+            is_finished: false,
         };
         let recorder = Self(Arc::new(Inner { path, state: Mutex::new(state) }));
         recorder.0.state().write(&Line::Header(Box::new(header)));
@@ -92,6 +95,7 @@ impl Recorder {
         let mut state = self.0.state();
         let digest = hex(&state.digest.clone().finalize());
         state.write(&Line::End { outcome: outcome.to_owned(), timed, digest });
+        state.is_finished = true;
         let flushed = state.file.flush();
         let failure = state.failure.take().map_or(flushed, Err);
         failure.map_err(|source| RecordError { path: self.0.path.clone(), source })
@@ -124,7 +128,8 @@ impl Inner {
 
 impl State {
     fn write(&mut self, line: &Line) {
-        if self.failure.is_some() {
+        // What happens after the end of the run is not replayed.
+        if self.failure.is_some() || self.is_finished {
             return;
         }
         let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
@@ -164,6 +169,20 @@ impl Tap for Recorder {
                 output,
                 error,
             });
+            result
+        })
+    }
+
+    fn run_hook<'a>(
+        &'a self,
+        command: &'a str,
+        input: &'a str,
+        run: BoxFuture<'a, Result<FinishedCommand, CommandFailure>>,
+    ) -> BoxFuture<'a, Result<FinishedCommand, CommandFailure>> {
+        Box::pin(async move {
+            let result = run.await;
+            let key = hook_key(command, input);
+            self.0.state().write(&Line::Hook { key, result: result.clone() });
             result
         })
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use pi_agent::{BoxFuture, ToolError, ToolOutput};
 use pi_coding_agent::guard::ToolDecision;
+use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
 use pi_coding_agent::{Tap, TappedCall};
 use pi_protocol::{AssistantEvent, AssistantMessage, Provider, Request};
 use schemars::JsonSchema;
@@ -20,7 +21,7 @@ use super::provider::ReplayProvider;
 use super::recording::{RecordedRequest, Recording};
 use super::settings::{changed_default, changes};
 use crate::outcome::Outcome;
-use crate::record::{CanonicalRequest, call_key, hash};
+use crate::record::{CanonicalRequest, call_key, hash, hook_key};
 use crate::run::Interrupt;
 
 /// Time after which a call without a recorded result is a difference: the run should have
@@ -49,6 +50,7 @@ struct State {
     decisions: HashMap<String, usize>,
     results: HashMap<String, usize>,
     observations: HashMap<String, usize>,
+    hooks: HashMap<String, usize>,
     step: u32,
     /// The run reached the place where a clock or a signal ended the recorded one.
     is_cut: bool,
@@ -338,6 +340,30 @@ impl Tap for Player {
             self.diverged(Divergence::new(step, Cause::Call, subject, "", "needed"));
             Err(ToolError::new("the replay differs from the recording"))
         })
+    }
+
+    fn run_hook<'a>(
+        &'a self,
+        command: &'a str,
+        input: &'a str,
+        run: BoxFuture<'a, Result<FinishedCommand, CommandFailure>>,
+    ) -> BoxFuture<'a, Result<FinishedCommand, CommandFailure>> {
+        if self.is_live() {
+            return run;
+        }
+        let key = hook_key(command, input);
+        let (found, step) = {
+            let mut state = self.state();
+            let position = state.hooks.entry(key.clone()).or_default();
+            *position += 1;
+            let all = self.0.recording.hooks.get(&key);
+            (all.and_then(|all| all.get(*position - 1)).cloned(), state.step)
+        };
+        if found.is_none() {
+            self.diverged(Divergence::new(step, Cause::Settings, "a hook", "", command));
+        }
+        let missing = || Err(CommandFailure::Start("it is not in the recording".to_owned()));
+        Box::pin(std::future::ready(found.unwrap_or_else(missing)))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pi_agent::ToolOutput;
 use pi_coding_agent::Environment;
 use pi_coding_agent::guard::{CallDecision, ToolDecision};
+use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
 use pi_protocol::{AssistantEvent, AssistantMessage};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -60,6 +61,7 @@ pub struct Recording {
     pub(crate) decisions: HashMap<String, Vec<Step<ToolDecision>>>,
     pub(crate) results: HashMap<String, Vec<Step<Result<ToolOutput, String>>>>,
     pub(crate) observations: HashMap<String, Vec<Value>>,
+    pub(crate) hooks: HashMap<String, Vec<Result<FinishedCommand, CommandFailure>>>,
     pub(crate) outcome: String,
     pub(crate) timed: bool,
 }
@@ -181,6 +183,7 @@ struct Reading<'a> {
     decisions: HashMap<String, Vec<Step<ToolDecision>>>,
     results: HashMap<String, Vec<Step<Result<ToolOutput, String>>>>,
     observations: HashMap<String, Vec<Value>>,
+    hooks: HashMap<String, Vec<Result<FinishedCommand, CommandFailure>>>,
     end: Option<(String, bool)>,
 }
 
@@ -196,6 +199,7 @@ impl<'a> Reading<'a> {
             decisions: HashMap::new(),
             results: HashMap::new(),
             observations: HashMap::new(),
+            hooks: HashMap::new(),
             end: None,
         }
     }
@@ -251,6 +255,7 @@ impl<'a> Reading<'a> {
                 let value = output.ok_or(error.unwrap_or_default());
                 self.results.entry(key).or_default().push(Step { step, value });
             }
+            Line::Hook { key, result } => self.hooks.entry(key).or_default().push(result),
             Line::Observation { name, value } => {
                 self.observations.entry(name).or_default().push(value);
             }
@@ -284,6 +289,7 @@ impl<'a> Reading<'a> {
             decisions: self.decisions,
             results: self.results,
             observations: self.observations,
+            hooks: self.hooks,
             outcome,
             timed,
         })

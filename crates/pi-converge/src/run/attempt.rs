@@ -41,6 +41,7 @@ impl Running {
         let _journal = self.record_events(&session);
         let _interventions = self.interventions.collect(&session);
         let _refusals = self.refusals.collect(&session);
+        let _facts = self.facts.collect(&session);
         self.watch = Watch::new(self.contract.stuck.clone(), self.options.tape.clone());
         let _watching = self.watch.subscribe(&session).await;
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };

@@ -52,6 +52,9 @@ impl Running {
 
     /// Runs the hooks at the end, which change nothing.
     pub(super) async fn run_end_hooks(&mut self, ended: &Ended) {
+        if self.options.tape.is_replay() {
+            return;
+        }
         let fields = Map::from_iter([
             ("outcome".to_owned(), json!(ended.outcome)),
             ("exit_code".to_owned(), json!(ended.outcome.exit_code())),
@@ -67,7 +70,8 @@ impl Running {
         event: HookEvent,
         mut fields: Map<String, Value>,
     ) -> Result<HookResult, Ended> {
-        let options = agent_options(&self.contract, &self.options.agent)?;
+        let mut options = agent_options(&self.contract, &self.options.agent)?;
+        options.tap = self.options.tape.tap();
         let Some(hooks) = Hooks::load(&options).filter(|hooks| hooks.has(event)) else {
             return Ok(HookResult::default());
         };

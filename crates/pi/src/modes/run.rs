@@ -2,6 +2,7 @@
 
 mod checks;
 mod explain;
+mod reports;
 mod resume;
 mod task;
 
@@ -114,7 +115,10 @@ fn finish(report: &Report) -> ExitCode {
         report.result.as_ref().and_then(|result| serde_json::to_string_pretty(result).ok());
     let output = result.as_ref().or(report.text.as_ref());
     let printed = output.map(|text| print(&format!("{text}\n")));
-    note(&format!("{}: {}", report.outcome, report.reason));
+    report.to_text().lines().for_each(note);
+    if let Ok(environment) = crate::environment::read() {
+        reports::write(report, &environment);
+    }
     resume::hint(report);
     match printed {
         Some(failed) if failed != ExitCode::SUCCESS && report.exit_code == 0 => failed,
