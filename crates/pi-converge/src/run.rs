@@ -271,6 +271,7 @@ impl Running {
     /// Records the state, before the step that it describes begins.
     pub(crate) fn save(&mut self) -> Result<(), Ended> {
         self.state.spent = self.budget.spent();
+        self.state.stuck = self.watch.memory();
         let saved = self.directory.write(STATE, &self.state);
         saved.map_err(|error| Ended::new(Outcome::Failed, error.to_string()))
     }
@@ -304,6 +305,7 @@ impl Running {
         let outcome = ended.outcome;
         self.state.outcome = Some(outcome);
         self.state.spent = self.budget.spent();
+        self.state.stuck = self.watch.memory();
         self.journal.record(JournalEntry::End { outcome });
         let pending = self.directory.write(PENDING, &self.pending);
         let state = self.directory.write(STATE, &self.state);

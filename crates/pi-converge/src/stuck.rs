@@ -91,8 +91,8 @@ pub(crate) struct FileChange {
     pub(crate) after: Option<String>,
 }
 
-/// The memory of one attempt.
-#[derive(Debug)]
+/// The memory of one attempt. The state of a run has it, so that a resumed run goes on counting.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Detector {
     limits: StuckLimits,
     /// Results seen so far.

@@ -54,3 +54,44 @@ pub(super) fn ids(runs: &Path) -> Vec<String> {
     ids.sort();
     ids
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_found_by_a_beginning_or_the_last_part_of_their_id() {
+        let runs = tempfile::tempdir().unwrap();
+        for id in ["261116-120000-ab3d", "261116-130000-x7yz", "261117-090000-q2w3"] {
+            fs::create_dir(runs.path().join(id)).unwrap();
+            fs::write(runs.path().join(id).join(CONTRACT), "{}").unwrap();
+        }
+        // A directory that is no run.
+        fs::create_dir(runs.path().join("261118-x")).unwrap();
+        let found = |reference: &str| match find(runs.path(), reference) {
+            Ok(path) => path.file_name().unwrap().to_str().unwrap().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let path = runs.path().join("261117-090000-q2w3").display().to_string();
+        let cases = [
+            ("261116-13", "261116-130000-x7yz"),
+            ("q2w3", "261117-090000-q2w3"),
+            ("261116-120000-ab3d", "261116-120000-ab3d"),
+            (path.as_str(), "261117-090000-q2w3"),
+            ("261118", "no run matches \"261118\""),
+            ("", "no run matches \"\""),
+            ("../x", "no run matches \"../x\""),
+            ("261116", "\"261116\" matches 2 runs: 261116-120000-ab3d, 261116-130000-x7yz"),
+        ];
+        for (reference, expected) in cases {
+            assert_eq!(found(reference), expected, "{reference}");
+        }
+    }
+
+    #[test]
+    fn new_ids_sort_by_time() {
+        let id = new_id();
+        let parts: Vec<usize> = id.split('-').map(str::len).collect();
+        assert_eq!(parts, [6, 6, 4], "{id}");
+    }
+}

@@ -205,3 +205,75 @@ fn ends_torn(file: &mut File) -> io::Result<bool> {
     file.read_exact(&mut last)?;
     Ok(last != *b"\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory() -> (tempfile::TempDir, RunDirectory) {
+        let runs = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(runs.path()).unwrap();
+        (runs, directory)
+    }
+
+    fn result(id: &str, text: &str) -> Arc<ToolResultMessage> {
+        let content = vec![pi_protocol::UserBlock::text(text)];
+        let tool_call_id = id.to_owned();
+        Arc::new(ToolResultMessage { tool_call_id, content, ..ToolResultMessage::default() })
+    }
+
+    #[test]
+    fn the_last_answer_decides_which_calls_were_started() {
+        let (_runs, directory) = directory();
+        let journal = Arc::new(Journal::open(&directory).unwrap());
+        let session = || "s".to_owned();
+        let answer = |turns: u32| {
+            let mut spent = Spent::default();
+            spent.turns = turns;
+            JournalEntry::Answer { session: session(), spent }
+        };
+        let call = |id: &str| JournalEntry::Call {
+            session: session(),
+            id: id.to_owned(),
+            tool: "bash".to_owned(),
+        };
+        let ended = |id: &str| JournalEntry::Result { session: session(), result: result(id, id) };
+        let suspended = JournalEntry::Suspend { session: session(), id: "w".to_owned() };
+        for entry in [
+            answer(1),
+            call("a"),
+            ended("a"),
+            answer(2),
+            call("b"),
+            ended("b"),
+            call("c"),
+            call("w"),
+        ] {
+            journal.append(entry).unwrap();
+        }
+        journal.append(suspended).unwrap();
+        let recorded = Recorded::read(directory.path()).unwrap();
+        assert_eq!(recorded.call("s", "a"), CallState::NotStarted, "an id of an earlier answer");
+        assert_eq!(recorded.call("s", "b"), CallState::Ended(result("b", "b")));
+        assert!(matches!(recorded.call("s", "c"), CallState::Started { .. }));
+        assert_eq!(recorded.call("s", "w"), CallState::NotStarted, "waits for a sub-agent");
+        assert_eq!(recorded.call("other", "c"), CallState::NotStarted);
+        let spent = recorded.consumption(&Spent::default());
+        assert_eq!((spent.turns, spent.tool_calls), (2, 3));
+    }
+
+    #[test]
+    fn a_torn_line_announces_nothing_and_spoils_no_other_line() {
+        let (_runs, directory) = directory();
+        let path = directory.path().join(NAME);
+        let torn = r#"{"time":1,"type":"call","session":"s","id":"a","#;
+        fs::write(&path, torn).unwrap();
+        let journal = Arc::new(Journal::open(&directory).unwrap());
+        let (session, id, tool) = ("s".to_owned(), "b".to_owned(), "bash".to_owned());
+        journal.append(JournalEntry::Call { session, id, tool }).unwrap();
+        let recorded = Recorded::read(directory.path()).unwrap();
+        assert_eq!(recorded.call("s", "a"), CallState::NotStarted);
+        assert!(matches!(recorded.call("s", "b"), CallState::Started { .. }));
+        assert!(fs::read_to_string(&path).unwrap().starts_with(torn), "nothing is rewritten");
+    }
+}

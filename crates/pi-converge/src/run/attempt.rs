@@ -43,6 +43,9 @@ impl Running {
         let _refusals = self.refusals.collect(&session);
         let _facts = self.facts.collect(&session);
         self.watch = Watch::new(self.contract.stuck.clone(), self.options.tape.clone());
+        if self.resuming.is_some() {
+            self.watch.remember(&self.state.stuck);
+        }
         let _watching = self.watch.subscribe(&session).await;
         let mut attempt = AttemptReport { number, ..AttemptReport::default() };
         let ended = self.rounds(&runtime, &session, &mut attempt).await;

@@ -2,11 +2,13 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use serde::{Deserialize, Serialize};
+
 use super::CallRecord;
 use crate::report::CheckReport;
 
 /// A fingerprint; 0 is that of an empty text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Fingerprint(u64);
 
 impl Fingerprint {

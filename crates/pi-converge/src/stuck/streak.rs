@@ -1,9 +1,11 @@
 //! A counter of repetitions in a row.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Judgment, StuckEvidence, StuckSignal, note};
 
 /// The number of repetitions in a row, with a limit; 0 is no limit.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Streak {
     limit: u32,
     count: u32,

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pi_agent::{AssistantMessage, BoxFuture, ToolResultMessage, UserBlock};
 use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::session::{AgentSession, SessionEvent, SessionListener, Subscription};
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::files::{Files, Written};
 use super::{CallRecord, Detector, FileChange, Judgment, StuckEvidence, note};
@@ -41,6 +43,18 @@ impl Watch {
             tape,
             stuck: Mutex::new(None),
         }))
+    }
+
+    /// Returns the memory, for the state of the run.
+    pub(crate) fn memory(&self) -> Value {
+        serde_json::to_value(&*lock(&self.0.detector)).unwrap_or_default()
+    }
+
+    /// Continues with the memory of an earlier process, if there is one.
+    pub(crate) fn remember(&self, memory: &Value) {
+        if let Ok(detector) = Detector::deserialize(memory) {
+            *lock(&self.0.detector) = detector;
+        }
     }
 
     /// Watches a session until the subscription is dropped.
