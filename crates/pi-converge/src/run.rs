@@ -170,7 +170,6 @@ pub async fn run(
         contract.limits.complete(&settings.settings().limits());
     }
     let started = jiff::Timestamp::now().to_string();
-    let contract = output::with_inline_schema(contract, &options.agent.environment.cwd);
     let directory = RunDirectory::create(&options.runs_directory())?;
     let state = RunState::new(started, options.agent.environment.cwd.clone());
     let journal = Journal::open(&directory)?;

@@ -8,7 +8,7 @@ use pi_coding_agent::session::AgentSession;
 use serde_json::Value;
 
 use super::{Ended, Progress, Running};
-use crate::contract::{Contract, OutputPlan};
+use crate::contract::OutputPlan;
 use crate::outcome::Outcome;
 use crate::output::{Collected, InvalidOutput, OutputContract, ResultCollector};
 use crate::report::CheckReport;
@@ -32,19 +32,6 @@ pub(super) fn collector(
     };
     let contract = OutputContract::compile(schema).map_err(|error| invalid(error.to_string()))?;
     Ok(Some(ResultCollector::new(contract, plan.repairs)))
-}
-
-/// Replaces the path of a schema by its content: a run directory and a recording are complete. A file
-/// that cannot be read stays a path, which the run reports.
-pub(super) fn with_inline_schema(mut contract: Contract, directory: &Path) -> Contract {
-    let schema = contract.output.as_mut().and_then(|plan| plan.schema.as_mut());
-    if let Some(schema) = schema
-        && let Value::String(path) = &*schema
-        && let Ok(content) = read_schema(&directory.join(path))
-    {
-        *schema = content;
-    }
-    contract
 }
 
 fn read_schema(path: &Path) -> Result<Value, String> {

@@ -7,6 +7,7 @@ use pi_coding_agent::config::settings::{Profile, SandboxMode};
 use regex_lite::Regex;
 
 use crate::contract::{Check, CommandCheck, Contract, FileRules, JsonCheck, Review, WorkspaceMode};
+use crate::output::OutputContract;
 
 /// Pointers and messages of the mistakes.
 type Mistakes = Vec<(String, String)>;
@@ -50,9 +51,9 @@ pub(super) fn mistakes(contract: &Contract) -> Mistakes {
     }
     let schema = contract.output.as_ref().and_then(|output| output.schema.as_ref());
     if let Some(schema) = schema
-        && let Err(message) = compile(schema)
+        && let Err(error) = OutputContract::compile(schema)
     {
-        report("/output/schema", message);
+        report("/output/schema", error.to_string());
     }
     for (index, check) in contract.verify.iter().enumerate() {
         let pointer = format!("/verify/{index}");
@@ -141,17 +142,4 @@ fn review(review: &Review, pointer: &str, found: &mut Mistakes) {
         let message = "a review needs a rubric or statements that must hold";
         found.push((format!("{pointer}/review"), message.to_owned()));
     }
-}
-
-/// Compiles a schema, to find its mistakes.
-fn compile(schema: &serde_json::Value) -> Result<(), String> {
-    if !schema.is_object() && !schema.is_boolean() {
-        return Err("expected a JSON Schema, or the path of a file with one".to_owned());
-    }
-    let mut compiler = boon::Compiler::new();
-    let name = "output.json";
-    let added = compiler.add_resource(name, schema.clone());
-    let compiled =
-        added.and_then(|()| compiler.compile(name, &mut boon::Schemas::new()).map(|_| ()));
-    compiled.map_err(|error| format!("invalid schema: {error:#}"))
 }

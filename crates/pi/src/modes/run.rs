@@ -111,9 +111,12 @@ fn show(progress: &Progress) {
 }
 
 fn finish(report: &Report) -> ExitCode {
-    let result =
-        report.result.as_ref().and_then(|result| serde_json::to_string_pretty(result).ok());
-    let output = result.as_ref().or(report.text.as_ref());
+    // A result that is invalid or was not verified stays off stdout: a reader could rely on it.
+    let output = match (&report.result, report.outcome) {
+        (Some(result), Outcome::Converged) => serde_json::to_string_pretty(result).ok(),
+        (Some(_), _) | (None, Outcome::InvalidOutput) => None,
+        (None, _) => report.text.clone(),
+    };
     let printed = output.map(|text| print(&format!("{text}\n")));
     report.to_text().lines().for_each(note);
     if let Ok(environment) = crate::environment::read() {

@@ -8,6 +8,7 @@ mod limits;
 mod output;
 mod replay;
 mod resume;
+mod run_output;
 mod stuck;
 mod verification;
 
