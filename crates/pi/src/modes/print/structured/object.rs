@@ -1,6 +1,6 @@
 //! The object of `--output-format json`: everything about a run, also if it failed.
 //!
-//! Programs read the object: fields are only added. docs/run.md describes them.
+//! Programs read the object: fields are only added. docs/unattended.md describes them.
 
 use std::time::Instant;
 
