@@ -102,6 +102,10 @@ pub(super) async fn submit(
             let message = format!("the run ended because the model repeated itself: {repetition}");
             Err(Failure::new(message, Exit::Limit))
         }
+        Outcome::Stopped { by, reason } => {
+            let message = format!("the run was stopped by {by}: {reason}");
+            Err(Failure::new(message, Exit::Guardrail))
+        }
         // A failure does not keep the next prompt from being submitted.
         outcome => Ok(Some(outcome)),
     }
@@ -142,6 +146,7 @@ fn option_of(limit: Limit) -> &'static str {
 fn refused(error: &PromptError) -> Failure {
     let exit = match error {
         PromptError::NoModel | PromptError::Unusable(_) => Exit::NoModel,
+        PromptError::Blocked { .. } => Exit::Guardrail,
         _ => Exit::Failed,
     };
     Failure::new(error.to_string(), exit).with_hint(error.hint())
