@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::{Invocation, Outcome, ToolOutput, Updates, unanswered_calls};
 use pi_coding_agent::session::{
-    AgentSession, Disposition, Intervention, InterventionAction, PromptOptions, SessionEvent,
+    AgentSession, Disposition, Intervention, InterventionAction, PromptError, PromptOptions,
+    SessionEvent,
 };
 use pi_coding_agent::{AgentOptions, AgentRuntime, SessionSelector, create_agent_session};
 use pi_protocol::Usage;
@@ -132,8 +133,12 @@ async fn work(
     }
 }
 
-fn not_started(error: pi_coding_agent::session::PromptError) -> ChildFailure {
-    ChildFailure::new(FailureKind::Configuration, error.to_string())
+fn not_started(error: PromptError) -> ChildFailure {
+    let kind = match &error {
+        PromptError::Blocked { .. } => FailureKind::Guardrail,
+        _ => FailureKind::Configuration,
+    };
+    ChildFailure::new(kind, error.to_string())
 }
 
 /// Returns the options of the sub-agent.
@@ -164,6 +169,7 @@ fn options(
     // The call of the parent is announced, and a sub-agent that was interrupted starts again.
     options.announce_calls = None;
     options.approve = state.is_project_trusted().or(options.approve);
+    options.subagent = Some(task.agent.clone());
     if let Some(guard) = parent.guard() {
         options.approvals = guard.approvals().clone();
         options.parent_guard = Some(Arc::clone(guard));
