@@ -183,6 +183,7 @@ fn failure_of(session: &AgentSession, outcome: &Outcome) -> Option<Failure> {
     let message = match (exit, outcome) {
         (Exit::Success, _) => return None,
         (Exit::Interrupted, _) => "Request was aborted",
+        (_, Outcome::Stopped { reason, .. }) => reason,
         (_, Outcome::Failed { error }) => {
             if let Some(Explanation { message, hint, .. }) = explain_last(session) {
                 return Some(Failure::new(message, exit).with_hint(hint));
@@ -202,6 +203,7 @@ pub(super) fn exit_code(session: &AgentSession, outcome: &Outcome) -> Exit {
             explain_last(session).map_or(Exit::Failed, |explanation| explanation.exit)
         }
         (Outcome::Aborted, _) => Exit::Interrupted,
+        (Outcome::Stopped { .. }, _) => Exit::Guardrail,
         (_, None) => Exit::Failed,
         (_, Some(answer)) if answer.stop_reason == StopReason::Length => Exit::Truncated,
         _ => Exit::Success,
