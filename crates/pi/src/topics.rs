@@ -69,6 +69,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic!("unattended", ["ci"], "Runs without supervision"),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
     topic!("verification", ["checks", "verify"], "The checks of pi run, workspaces and attempts"),
+    topic!("resuming", ["resume", "approvals"], "Runs that wait for approval or were interrupted"),
     topic!("troubleshooting", ["problems", "errors"], "Problems and what to do about them"),
 ];
 

@@ -109,21 +109,25 @@ pub(crate) fn adopt(
 ) -> Result<(), AdoptError> {
     let directory = places.run_directory.join(DIRECTORY);
     let Some(saved) = read(&directory.join(STATE))? else { return Ok(()) };
-    let root = match plan.mode {
-        WorkspaceMode::InPlace => {
-            places.origin.join(plan.directory.as_deref().unwrap_or(Path::new(".")))
-        }
+    // Without the checkpoints, the start of the run has to be stored again.
+    let store = places.checkpoints_of(attempt);
+    let is_known = store.join("journal").exists();
+    // A worktree or a copy that does not exist here is made again, as it was at the start.
+    let own = match plan.mode {
+        WorkspaceMode::InPlace => None,
         WorkspaceMode::Worktree | WorkspaceMode::Copy => {
-            places.workspaces.join(attempt.to_string())
+            Some(RunWorkspace::prepare(plan, places, attempt)?)
         }
+    };
+    let root = match &own {
+        Some(workspace) => workspace.root().to_owned(),
+        None => places.origin.join(plan.directory.as_deref().unwrap_or(Path::new("."))),
     };
     let root = root.canonicalize().map_err(WorkspaceError::io("find", &root))?;
     let found = scan(&root, &places.run_directory)?;
-    // Without the checkpoints, the start of the run has to be stored again.
-    let is_known = places.checkpoints_of(attempt).join("journal").exists();
     let differences = saved.differences(&found, Side::After);
     if differences.is_empty() {
-        if !is_known {
+        if !is_known && own.is_none() {
             saved.apply(&directory, &root, Side::Before)?;
             let stored = RunWorkspace::prepare(plan, places, attempt);
             saved.apply(&directory, &root, Side::After)?;
@@ -132,9 +136,18 @@ pub(crate) fn adopt(
         return Ok(());
     }
     if !saved.differences(&found, Side::Before).is_empty() {
+        if let Some(workspace) = own
+            && !is_known
+        {
+            workspace.remove()?;
+            drop(workspace);
+            std::fs::remove_dir_all(&store).map_err(WorkspaceError::io("remove", &store))?;
+        }
         return Err(AdoptError::Differs(differences));
     }
-    RunWorkspace::prepare(plan, places, attempt)?;
+    if own.is_none() {
+        RunWorkspace::prepare(plan, places, attempt)?;
+    }
     saved.apply(&directory, &root, Side::After)?;
     Ok(())
 }
