@@ -67,6 +67,7 @@ pub(crate) const TOPICS: &[Topic] = &[
         "Commands at events of a session, and guardrails"
     ),
     topic!("unattended", ["ci"], "Runs without supervision"),
+    topic!("agents", ["agent", "subagents", "handoff"], "Agent specs, sub-agents and handoffs"),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
     topic!("verification", ["checks", "verify"], "The checks of pi run, workspaces and attempts"),
     topic!("resuming", ["resume", "approvals"], "Runs that wait for approval or were interrupted"),
