@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::contract::{Check, Contract};
 use crate::outcome::Outcome;
 use crate::report::CheckReport;
-use crate::run::{Ended, RunOptions, agent_options};
+use crate::run::{Ended, RunOptions, agent_options, load_agent};
 use crate::verify::{Pattern, Verifier, VerifierParts, VerifyError, proves_nothing};
 use crate::workspace::{RunWorkspace, WorkspacePlaces};
 
@@ -169,9 +169,13 @@ fn examine_files(contract: &Contract, directory: &Path, found: &mut Examination)
 /// Model, credentials, tools, rules and sandbox.
 async fn examine_agent(
     contract: &Contract,
-    mut options: AgentOptions,
+    options: AgentOptions,
     found: &mut Examination,
 ) -> Result<(), Ended> {
+    let mut options = match &contract.agent {
+        Some(reference) => load_agent(reference, &options)?.apply(&options),
+        None => options,
+    };
     options.session = SessionSelector::InMemory;
     if let Some(directory) = &contract.workspace.directory {
         options.environment.cwd = options.environment.cwd.join(directory);

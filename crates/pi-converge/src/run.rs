@@ -23,6 +23,7 @@ use pi_agent::{Budget, CancelToken, Limit};
 use pi_coding_agent::{AgentOptions, configured_secrets, load_settings};
 use pi_guard::secrets::Secrets;
 
+pub(crate) use agent::load as load_agent;
 pub use ended::Ended;
 pub(crate) use ended::provider_failure;
 use facts::Facts;

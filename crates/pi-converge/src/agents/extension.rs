@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_coding_agent::extension::{
     Answer, Ask as _, Boundary, Extension, ExtensionApi, ExtensionContext, LoadReason, Question,
-    QuestionKind, Reply, ToolRegistration, TurnEnd,
+    QuestionKind, RegistryError, Reply, ToolRegistration, TurnEnd,
 };
 use pi_coding_agent::session::{
     AgentSession, Persistence, PromptChange, SessionEvent, WeakAgentSession,
@@ -91,16 +91,20 @@ impl State {
     }
 
     /// Registers the tools that a spec needs.
-    fn register(self: &Arc<Self>, api: &ExtensionApi, spec: &AgentSpec) {
-        // A conflict with a tool of another extension is reported when that one is loaded.
+    fn register(
+        self: &Arc<Self>,
+        api: &ExtensionApi,
+        spec: &AgentSpec,
+    ) -> Result<(), RegistryError> {
         if spec.can_delegate() && self.depth > 0 {
             let tool = TaskTool::new(Arc::clone(self), spec);
-            let _ = api.register_tool(ToolRegistration::new(Arc::new(tool)).internal());
+            api.register_tool(ToolRegistration::new(Arc::new(tool)).internal())?;
         }
         if spec.can_hand_off() {
             let tool = HandoffTool::new(Arc::clone(self), spec);
-            let _ = api.register_tool(ToolRegistration::new(Arc::new(tool)).internal());
+            api.register_tool(ToolRegistration::new(Arc::new(tool)).internal())?;
         }
+        Ok(())
     }
 
     /// Makes a spec the one that works in the session: prompt and tools.
@@ -110,7 +114,8 @@ impl State {
         session: &AgentSession,
         api: &ExtensionApi,
     ) {
-        self.register(api, spec);
+        // A conflict of names was reported when the extension was loaded.
+        let _ = self.register(api, spec);
         session.refresh_registry();
         let has_several = self.set.reachable_by_handoff().len() > 1;
         if has_several {
@@ -204,8 +209,12 @@ impl Extension for AgentExtension {
 
     fn load<'a>(&'a self, api: &'a ExtensionApi, _reason: LoadReason) -> Reply<'a, ()> {
         Box::pin(async move {
+            for spec in self.0.set.reachable_by_handoff() {
+                self.0.register(api, spec)?;
+            }
+            // The last one counts.
             if let Some(spec) = self.0.set.root() {
-                self.0.register(api, spec);
+                self.0.register(api, spec)?;
             }
             if self.0.set.reachable_by_handoff().len() > 1 {
                 api.answer(QuestionKind::TurnEnd);
