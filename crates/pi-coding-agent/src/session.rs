@@ -446,19 +446,6 @@ impl AgentSession {
         self.0.activity.wait_for_idle().await;
     }
 
-    /// Aborts the run, a pause before a retry and a compaction, and waits until the session is
-    /// idle. Queued messages stay queued.
-    pub async fn abort(&self) {
-        self.request_abort();
-        self.wait_for_idle().await;
-    }
-
-    /// Aborts like [`Self::abort`], but does not wait. A listener may call this.
-    pub fn request_abort(&self) {
-        self.0.activity.request_abort();
-        self.0.agent.abort();
-    }
-
     fn log(&self) -> MutexGuard<'_, Session> {
         lock(&self.0.log)
     }

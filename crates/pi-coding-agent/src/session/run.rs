@@ -126,6 +126,19 @@ impl AgentSession {
         }
     }
 
+    /// Aborts the run, a pause before a retry and a compaction, and waits until the session is
+    /// idle. Queued messages stay queued.
+    pub async fn abort(&self) {
+        self.request_abort();
+        self.wait_for_idle().await;
+    }
+
+    /// Aborts like [`Self::abort`], but does not wait. A listener may call this.
+    pub fn request_abort(&self) {
+        self.0.activity.request_abort();
+        self.0.agent.abort();
+    }
+
     /// Returns true if the last answer was aborted, or an abort came between answers.
     fn was_aborted(&self) -> bool {
         let messages = self.messages();

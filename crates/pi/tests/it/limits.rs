@@ -17,11 +17,11 @@ fn looping(is_counting: bool) -> ServerEnv {
         let finish = vec![json!("tool_calls"), json!(1000), json!(10)];
         Reply::Parts(vec![Part::Call(call), Part::Finish(finish)])
     };
-    priced((0..60).map(call).collect(), json!({ "input": 100 }))
+    priced((0..60).map(call).collect(), &json!({ "input": 100 }))
 }
 
 /// A model with prices.
-fn priced(replies: Vec<Reply>, prices: Value) -> ServerEnv {
+fn priced(replies: Vec<Reply>, prices: &Value) -> ServerEnv {
     let env = ServerEnv::new(replies);
     let mut cost = json!({ "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0 });
     cost.as_object_mut().unwrap().extend(prices.as_object().unwrap().clone());
@@ -75,7 +75,7 @@ fn a_limit_ends_an_answer() {
         let mut parts = vec![Part::Text("0123456789".to_owned()); 200];
         // The answer never ends by itself.
         parts.push(Part::Hang);
-        let env = priced(vec![Reply::Parts(parts)], json!({ "output": 100 }));
+        let env = priced(vec![Reply::Parts(parts)], &json!({ "output": 100 }));
         let result = env.run(&[options, &["-p", "Write"]].concat());
         result.assert_failed(4, &[&format!("the run ended at a limit: {limit}"), "raise it with"]);
     }
@@ -107,8 +107,8 @@ fn limits_hold_in_json_and_rpc_mode() {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     writeln!(stdin, "{}", json!({ "id": "1", "type": "prompt", "message": "Loop" })).unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let end = lines.filter(|line| line.contains("agent_end")).next().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let end = lines.find(|line| line.contains("agent_end")).unwrap();
     assert!(end.contains(r#""outcome":{"kind":"limit","limit":"turns"}"#), "{end}");
     drop(stdin);
     child.wait().unwrap();

@@ -20,7 +20,7 @@ fn command(number: usize, command: &str) -> Reply {
 
 /// Runs a contract with these limits. Returns the result, the report and the requests.
 fn run(
-    limits: Value,
+    limits: &Value,
     choose: impl Fn(usize) -> Reply + Send + Sync + 'static,
 ) -> (Finished, Value, usize) {
     let env = TestEnv::new();
@@ -57,7 +57,7 @@ fn every_limit_is_exact_between_turns() {
     ];
     for (limits, limit, requests) in cases {
         let padding = if limit == "output-bytes" { 200 } else { 1 };
-        let ended = run(limits, move |number| {
+        let ended = run(&limits, move |number| {
             command(number, &format!("echo {}; echo {number} >> log", "x".repeat(padding)))
         });
         assert_limit(&ended, limit);
@@ -77,7 +77,7 @@ fn a_limit_ends_an_answer_in_the_middle() {
         (json!({ "idle": "2s" }), "idle-time"),
     ];
     for (limits, limit) in cases {
-        let ended = run(limits, |_| {
+        let ended = run(&limits, |_| {
             let mut parts = vec![Part::Text("0123456789".repeat(10)); 100];
             // The answer never ends by itself.
             parts.push(Part::Hang);
@@ -97,7 +97,7 @@ fn a_limit_ends_a_tool_in_the_middle() {
         (json!({ "idle": "3s" }), "tail -f /dev/null", "idle-time"),
     ];
     for (limits, script, limit) in cases {
-        let ended = run(limits, move |number| command(number, script));
+        let ended = run(&limits, move |number| command(number, script));
         assert_limit(&ended, limit);
         assert_eq!(ended.2, 1, "{limit}");
         let bytes = ended.1["limits"]["spent"]["outputBytes"].as_u64().unwrap();

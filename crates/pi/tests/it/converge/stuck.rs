@@ -18,7 +18,7 @@ struct Ended {
 }
 
 fn run(
-    task: Value,
+    task: &Value,
     prepare: impl FnOnce(&TestEnv),
     choose: impl Fn(usize) -> Reply + Send + Sync + 'static,
 ) -> Ended {
@@ -62,13 +62,13 @@ fn goal() -> Value {
 
 #[test]
 fn repeated_calls_end_the_run() {
-    let ended = run(goal(), |_| {}, |number| bash(number, "ls"));
+    let ended = run(&goal(), |_| {}, |number| bash(number, "ls"));
     ended.assert_stuck("identical-calls", 5);
     assert_eq!(ended.report["stuck"]["what"], json!(["bash: ls"]));
 
     // The spelling varies, the effect does not.
     let ended = run(
-        goal(),
+        &goal(),
         |_| {},
         |number| bash(number, &format!("ls {}; echo attempt-{number}", " ".repeat(number))),
     );
@@ -78,14 +78,14 @@ fn repeated_calls_end_the_run() {
 #[test]
 fn repeated_errors_end_the_run() {
     let ended =
-        run(goal(), |_| {}, |number| bash(number, &format!("OPTION={number} cat missing-file")));
+        run(&goal(), |_| {}, |number| bash(number, &format!("OPTION={number} cat missing-file")));
     ended.assert_stuck("same-error", 4);
 }
 
 #[test]
 fn oscillating_edits_end_the_run() {
     let ended = run(
-        goal(),
+        &goal(),
         |env| fs::write(env.project().join("f"), "one").unwrap(),
         |number| {
             let (content, other) = if number % 2 == 0 { ("two", "b") } else { ("one", "a") };
@@ -100,7 +100,7 @@ fn oscillating_edits_end_the_run() {
 fn turns_without_news_end_the_run() {
     // Four calls in turn, with numbers that vary.
     let ended = run(
-        goal(),
+        &goal(),
         |_| {},
         |number| {
             let command = ["true", "printf ''", ": 1", "test -d ."][number % 4];
@@ -110,7 +110,7 @@ fn turns_without_news_end_the_run() {
     assert_eq!(ended.report["stuck"]["signal"], "no-progress", "{}", ended.report);
     assert!(ended.requests.len() <= 13, "{}", ended.requests.len());
 
-    let ended = run(goal(), |_| {}, |number| bash(number, &format!("expr {number} + 1 + 16")));
+    let ended = run(&goal(), |_| {}, |number| bash(number, &format!("expr {number} + 1 + 16")));
     ended.assert_stuck("no-progress", 13);
 }
 
@@ -119,7 +119,7 @@ fn the_same_failure_ends_the_run() {
     // The agent claims success each time, and writes something that does not matter.
     let task = json!({ "goal": "Work.", "verify": [{ "command": "echo $$ failed; exit 1" }] });
     let ended = run(
-        task,
+        &task,
         |_| {},
         |number| match number % 2 {
             0 => write(number, &format!("notes-{number}"), "text"),
@@ -136,7 +136,7 @@ fn work_and_waiting_are_not_stuck() {
         40 => Reply::Text("Done.".to_owned()),
         number => write(number, &format!("file-{number}"), "The same text."),
     };
-    let ended = run(goal(), |_| {}, work);
+    let ended = run(&goal(), |_| {}, work);
     assert_eq!(ended.finished.code, Some(0), "{:?} {}", ended.finished, ended.report);
     assert_eq!(ended.requests.len(), 41);
 
@@ -144,7 +144,7 @@ fn work_and_waiting_are_not_stuck() {
     for (command, polling) in polls {
         let task = json!({ "goal": "Wait.", "stuck": { "polling": polling } });
         let ended = run(
-            task,
+            &task,
             |env| fs::write(env.project().join("status"), "pending\n").unwrap(),
             move |number| match number {
                 20 => Reply::Text("Done.".to_owned()),
@@ -160,7 +160,7 @@ fn a_check_can_be_turned_off() {
     let limits = json!({ "identical_calls": 0, "turns_without_progress": 0 });
     let task = json!({ "goal": "Work.", "stuck": limits });
     let ended = run(
-        task,
+        &task,
         |_| {},
         |number| match number {
             20 => Reply::Text("Done.".to_owned()),
