@@ -209,6 +209,7 @@ fn an_equals_sign_is_equivalent_to_a_space() {
         let usual = match (flag.long, flag.group) {
             ("executor", _) => "docker:a=b",
             ("account", _) => "openai@work",
+            ("max-calls", _) => "bash=30",
             (_, Group::Limits) => "30",
             _ => "a=b",
         };
