@@ -48,7 +48,7 @@ async fn each_prompt_has_a_budget_of_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn summaries_and_other_requests_count() {
-    let budget = Budget::new(Limits::default().turns(6));
+    let budget = Budget::new(Limits::default().turns(30));
     let meter = Meter::new(Some(budget.clone()));
     let test = TestSession::with(|parts| {
         small_window(parts);
@@ -70,7 +70,7 @@ async fn summaries_and_other_requests_count() {
             Request::new(test.session.model().unwrap(), context, StreamOptions::default());
         complete(&**test.session.provider(), request, CancelToken::new())
     };
-    while budget.spent().turns < 6 {
+    while budget.spent().turns < 30 {
         test.model.push(Reply::new().text("answer"));
         ask().await;
     }
@@ -80,5 +80,5 @@ async fn summaries_and_other_requests_count() {
     let error = test.session.compact(None).await.unwrap_err().to_string();
     assert!(error.contains("limit") || error.contains("compact"), "{error}");
     assert_eq!(prompt(&test, "more").await, Outcome::Limit { limit: Limit::Turns });
-    assert_eq!(test.model.requests().len(), 6);
+    assert_eq!(test.model.requests().len(), 30);
 }
