@@ -1,8 +1,8 @@
 //! `cargo xtask schemas`: writes the JSON Schemas of the user's files, from their types, and
 //! `docs/settings.md` from one of them.
 //!
-//! An example of pi-coding-agent writes them, so that the other tasks need not build it. A test
-//! there fails if they are out of date.
+//! Examples of pi-coding-agent and pi-converge write them, so that the other tasks need not build
+//! these. Tests there fail if they are out of date.
 
 mod settings_page;
 
@@ -28,12 +28,14 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), SchemasError> {
     if !arguments.is_empty() {
         return Err(SchemasError::Usage);
     }
-    let status = repository::cargo()
-        .args(["run", "--quiet", "--package", "pi-coding-agent", "--example", "schemas", "--"])
-        .arg(repository::root().join("docs/schemas"))
-        .status()?;
-    if !status.success() {
-        return Err(SchemasError::Failed);
+    for package in ["pi-coding-agent", "pi-converge"] {
+        let status = repository::cargo()
+            .args(["run", "--quiet", "--package", package, "--example", "schemas", "--"])
+            .arg(repository::root().join("docs/schemas"))
+            .status()?;
+        if !status.success() {
+            return Err(SchemasError::Failed);
+        }
     }
     let schema = std::fs::read(repository::path("docs/schemas/settings.schema.json"))?;
     let page = settings_page::page(&serde_json::from_slice(&schema)?);

@@ -109,8 +109,24 @@ fn version() -> u32 {
 pub struct Inputs {
     /// Files whose content is part of the prompt.
     pub files: Vec<PathBuf>,
+    /// Texts that are part of the prompt, by name. The content of `files` is added to them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub texts: BTreeMap<String, String>,
     /// Parameters by name.
     pub parameters: BTreeMap<String, Parameter>,
+}
+
+impl Contract {
+    /// Returns the first prompt: the texts of the inputs, then the goal.
+    pub fn prompt(&self) -> String {
+        let mut prompt = String::new();
+        for (name, text) in &self.inputs.texts {
+            let text = text.strip_suffix('\n').unwrap_or(text);
+            prompt.push_str(&format!("<file name=\"{name}\">\n{text}\n</file>\n"));
+        }
+        prompt.push_str(&self.goal);
+        prompt
+    }
 }
 
 /// A parameter of a task.

@@ -66,6 +66,7 @@ pub(crate) const TOPICS: &[Topic] = &[
         ["hook", "guardrails", "guardrail"],
         "Commands at events of a session, and guardrails"
     ),
+    topic!("run", ["task", "tasks", "converge"], "Tasks with checked results: `pi run`"),
     topic!("unattended", ["ci"], "Runs without supervision"),
     topic!("agents", ["agent", "subagents", "handoff"], "Agent specs, sub-agents and handoffs"),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),

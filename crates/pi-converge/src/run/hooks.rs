@@ -89,7 +89,7 @@ impl Running {
 
     /// Returns the prompt with the goal and what hooks added to it.
     pub(super) fn goal_prompt(&self) -> String {
-        let mut prompt = self.contract.goal.clone();
+        let mut prompt = self.contract.prompt();
         for context in &self.context {
             prompt.push_str("\n\n");
             prompt.push_str(context);

@@ -18,7 +18,7 @@ const PATHS: &[&str] = &[
 ];
 
 /// Texts in which braces are literal.
-const LITERAL: &[&str] = &["/inputs/parameters", "/output/schema", "/guardrails"];
+const LITERAL: &[&str] = &["/inputs/parameters", "/inputs/texts", "/output/schema", "/guardrails"];
 
 const LANGUAGES: &[(&str, Language)] = &[
     ("/verify/*/command", Language::Shell),

@@ -101,6 +101,7 @@ impl Task {
         if matches!(input.source, TaskSource::File { .. }) || !input.parameters.is_empty() {
             parts.fill_in(input)?;
         }
+        parts.include_files()?;
         parts.include_schema()?;
         let Parts { value, origins, notes, .. } = parts;
         let contract: Contract = serde_json::from_value(value.clone())
@@ -243,6 +244,24 @@ impl Parts {
                 Err(message) => problems.push(origins.problem(pointer, message)),
             }
         });
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
+    }
+
+    /// Adds the content of the input files, so that the contract needs no other file.
+    fn include_files(&mut self) -> Result<(), Vec<Problem>> {
+        let Some(Value::Object(inputs)) = self.value.get_mut("inputs") else { return Ok(()) };
+        let files = inputs.get("files").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut problems = Vec::new();
+        for (index, path) in files.iter().filter_map(Value::as_str).enumerate() {
+            let texts = inputs.entry("texts").or_insert_with(|| json!({}));
+            match std::fs::read_to_string(path) {
+                Ok(text) => texts[path] = text.into(),
+                Err(error) => problems.push(self.origins.problem(
+                    &format!("/inputs/files/{index}"),
+                    format!("cannot read {path}: {error}"),
+                )),
+            }
+        }
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 

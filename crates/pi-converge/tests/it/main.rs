@@ -5,5 +5,6 @@ mod contract;
 mod document;
 mod explain;
 mod output;
+mod schemas;
 mod task;
 mod workspace;

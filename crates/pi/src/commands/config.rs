@@ -79,9 +79,13 @@ impl Configuration {
 /// Prints the JSON Schema of a file.
 pub(super) fn schema(args: &CommandArgs) -> CommandResult {
     let name = args.word(0).unwrap_or_default();
-    let schema = schemas().into_iter().find(|schema| schema.name == name);
+    let schema = match name {
+        "task" => Some(pi_converge::task_schema()),
+        "report" => Some(pi_converge::report_schema()),
+        name => schemas().into_iter().find(|file| file.name == name).map(|file| file.schema),
+    };
     let schema = schema.ok_or_else(|| Failure::failed(format!("no schema is named {name}")))?;
-    Ok(print(&format!("{}\n", serde_json::to_string_pretty(&schema.schema)?)))
+    Ok(print(&format!("{}\n", serde_json::to_string_pretty(&schema)?)))
 }
 
 /// Returns a value as text: strings without quotes, other values as JSON, secrets redacted.

@@ -365,7 +365,7 @@ const CONFIG: &[Command] = &[
         .flags(&[PROJECT]),
     Command::new("schema", "Print the JSON Schema of a configuration file, for editors")
         .words("NAME", 1, 1)
-        .choices(&["settings", "models", "auth", "trust"])
+        .choices(&["settings", "models", "auth", "trust", "task", "report"])
         .examples(&["pi config schema settings > ~/.pi/agent/settings.schema.json"]),
 ];
 

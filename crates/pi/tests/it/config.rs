@@ -140,7 +140,7 @@ fn the_list_shows_values_and_sources() {
 #[test]
 fn schemas_are_printed_as_documented() {
     let env = TestEnv::new();
-    for name in ["settings", "models", "auth", "trust"] {
+    for name in ["settings", "models", "auth", "trust", "task", "report"] {
         let path = format!("{}/../../docs/schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
         let documented: Value =
             serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();

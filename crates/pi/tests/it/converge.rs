@@ -10,6 +10,7 @@ mod replay;
 mod resume;
 mod run_output;
 mod stuck;
+mod task;
 mod verification;
 
 use std::fs;

@@ -12,8 +12,10 @@ use crate::flags::run::{FIELDS, Field, Kind};
 
 /// Loads the task that a command line describes. The errors are messages for the user.
 pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<String>> {
-    let source =
-        source(args.word(0).unwrap_or_default(), directory).map_err(|error| vec![error])?;
+    let Some(word) = args.word(0) else {
+        return Err(vec!["the task is missing: give a task file or a goal".to_owned()]);
+    };
+    let source = source(word, directory).map_err(|error| vec![error])?;
     let mut input = TaskInput::new(source, directory);
     let mut errors = Vec::new();
     let mut checks = Checks::default();
