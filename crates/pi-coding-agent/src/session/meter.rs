@@ -22,20 +22,27 @@ struct State {
     shared: Option<Budget>,
     /// The budget of the prompt that is being worked on.
     prompt: Option<Budget>,
+    /// The budget of the last prompt.
+    last: Option<Budget>,
+    /// The next prompt continues the budget of the last one.
+    continues: bool,
 }
 
 impl Meter {
     /// Creates the meter of a session that works within a budget.
     pub fn new(shared: Option<Budget>) -> Self {
-        Self(Arc::new(Mutex::new(State { shared, prompt: None })))
+        Self(Arc::new(Mutex::new(State { shared, ..State::default() })))
     }
 
     /// Begins the budget of a prompt.
     pub(super) fn begin(&self, limits: Limits) -> Budget {
         let mut state = lock(&self.0);
-        let budget = match &state.shared {
-            Some(shared) => shared.child(limits),
-            None => Budget::new(limits),
+        let earlier = state.last.take();
+        let continues = std::mem::take(&mut state.continues);
+        let budget = match (earlier, &state.shared) {
+            (Some(earlier), _) if continues => earlier,
+            (_, Some(shared)) => shared.child(limits),
+            (_, None) => Budget::new(limits),
         };
         state.prompt = Some(budget.clone());
         budget
@@ -43,7 +50,8 @@ impl Meter {
 
     /// Ends the budget of the prompt.
     pub(super) fn end(&self) {
-        lock(&self.0).prompt = None;
+        let mut state = lock(&self.0);
+        state.last = state.prompt.take();
     }
 
     /// Returns the budget that requests are charged to.
@@ -77,6 +85,11 @@ impl AgentSession {
     /// Returns the budget in force: that of the prompt, else the one shared with others.
     pub fn budget(&self) -> Option<Budget> {
         self.0.meter.budget()
+    }
+
+    /// Charges the next prompt to the budget of the last one, which it repeats or repairs.
+    pub fn continue_budget(&self) {
+        lock(&self.0.meter.0).continues = true;
     }
 
     /// Returns the limit that forbids another request.

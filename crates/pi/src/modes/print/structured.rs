@@ -120,6 +120,7 @@ impl Run {
                 }
                 Collected::Repair(text) => {
                     note("the result does not match the schema; the model repairs it");
+                    session.continue_budget();
                     prompt = Prompt { text, images: Vec::new() };
                 }
                 Collected::Invalid(invalid) => {
