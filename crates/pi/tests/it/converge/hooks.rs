@@ -273,11 +273,13 @@ fn a_hook_that_stops_at_the_start_lets_no_prompt_pass() {
 fn a_hook_keeps_a_session_from_being_compacted() {
     let full = Part::Finish(vec![json!("stop"), json!(99_000), json!(10)]);
     let full = Reply::Parts(vec![Part::Text("An answer.".to_owned()), full]);
-    let replies = || vec![text("First."), full.clone(), text("A summary.")];
+    let replies = || {
+        vec![text("First."), full.clone(), text("A summary."), text("Another."), text("A third.")]
+    };
     let blocked = one("PreCompact", "echo 'Keep everything.' >&2; exit 2");
     let mut other = blocked.clone();
     other["PreCompact"][0]["matcher"] = json!("manual");
-    for (hooks, requests) in [(blocked, 2), (other, 3)] {
+    for (hooks, is_compacted) in [(blocked, false), (other, true)] {
         let env = hooked(replies(), &hooks);
         let settings = fs::read_to_string(env.file("settings.json")).unwrap();
         let mut settings: Value = serde_json::from_str(&settings).unwrap();
@@ -285,7 +287,7 @@ fn a_hook_keeps_a_session_from_being_compacted() {
         env.write("settings.json", settings.to_string());
         let result = env.run(&["-p", "One", "Two"]);
         assert_eq!(result.code, Some(0), "{result:?}");
-        assert_eq!(env.server.requests().len(), requests, "{hooks}: {result:?}");
+        assert_eq!(env.server.requests().len() > 2, is_compacted, "{hooks}: {result:?}");
     }
 }
 
