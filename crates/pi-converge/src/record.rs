@@ -9,7 +9,7 @@ mod line;
 mod recorder;
 
 pub(crate) use canonical::{CanonicalRequest, Shape, hash, hex};
-pub use line::{Header, RecordedPrompt, Subject};
+pub use line::Header;
 pub(crate) use line::{Line, call_key, hook_key};
 pub use recorder::{RecordError, Recorder};
 

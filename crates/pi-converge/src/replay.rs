@@ -15,4 +15,4 @@ mod settings;
 pub use divergence::{Cause, Divergence};
 pub use player::{Player, ReplayReport};
 pub use recording::{Recording, RecordingError};
-pub use run::{ReplayError, ReplayPlan, prepare_agent, replay};
+pub use run::{ReplayError, ReplayPlan, replay};

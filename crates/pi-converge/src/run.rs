@@ -41,7 +41,7 @@ use crate::directory::{
 };
 use crate::outcome::Outcome;
 use crate::output::{InvalidOutput, ResultCollector};
-use crate::record::{Header, RecordError, Recorder, Subject};
+use crate::record::{Header, RecordError, Recorder};
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
 use crate::resume::DeferringApprover;
 use crate::stuck::Watch;
@@ -176,8 +176,7 @@ pub async fn run(
     let journal = Journal::open(&directory)?;
     directory.write(STATE, &state)?;
     if contract.record && matches!(options.tape, Tape::Off) {
-        let subject = Subject::Run { contract: Box::new(contract.clone()) };
-        let header = Header::new(&options.version, subject, &options.agent.environment);
+        let header = Header::new(&options.version, &contract, &options.agent.environment);
         let created = Recorder::create(directory.path(), header);
         let recorder = created.map_err(|RecordError { path, source }| DirectoryError::Io {
             action: "write",

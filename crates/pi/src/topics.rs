@@ -69,6 +69,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic!("run", ["task", "tasks", "converge"], "Tasks with checked results: `pi run`"),
     topic!("unattended", ["ci"], "Runs without supervision"),
     topic!("agents", ["agent", "subagents", "handoff"], "Agent specs, sub-agents and handoffs"),
+    topic!("replay", ["record", "reports"], "Reports, recordings and replays of pi run"),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
     topic!("verification", ["checks", "verify"], "The checks of pi run, workspaces and attempts"),
     topic!("resuming", ["resume", "approvals"], "Runs that wait for approval or were interrupted"),

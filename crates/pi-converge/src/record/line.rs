@@ -6,7 +6,7 @@ use pi_agent::ToolOutput;
 use pi_coding_agent::Environment;
 use pi_coding_agent::guard::ToolDecision;
 use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
-use pi_protocol::{AssistantEvent, AssistantMessage, ImageContent};
+use pi_protocol::{AssistantEvent, AssistantMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -68,8 +68,8 @@ pub struct Header {
     pub program: String,
     /// Time of the start, in ISO 8601.
     pub started: String,
-    /// The work that was recorded.
-    pub subject: Subject,
+    /// The contract of the run.
+    pub contract: Box<Contract>,
     /// Working directory of the agent.
     pub cwd: PathBuf,
     /// Home directory of the user.
@@ -81,45 +81,17 @@ pub struct Header {
 
 impl Header {
     /// Creates the header of a recording that begins now.
-    pub fn new(program: &str, subject: Subject, environment: &Environment) -> Self {
+    pub fn new(program: &str, contract: &Contract, environment: &Environment) -> Self {
         Self {
             version: VERSION,
             program: program.to_owned(),
             started: jiff::Timestamp::now().to_string(),
-            subject,
+            contract: Box::new(contract.clone()),
             cwd: environment.cwd.clone(),
             home: environment.home.clone(),
             agent_directory: environment.agent_directory.clone(),
         }
     }
-}
-
-/// The work that was recorded.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Subject {
-    /// A run with a contract.
-    Run {
-        /// The contract.
-        contract: Box<Contract>,
-    },
-    /// Prompts on the command line.
-    Prompts {
-        /// The arguments of the program, without keys.
-        arguments: Vec<String>,
-        /// The prompts, in order.
-        prompts: Vec<RecordedPrompt>,
-    },
-}
-
-/// A prompt on the command line.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RecordedPrompt {
-    /// The text.
-    pub text: String,
-    /// The images.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<ImageContent>,
 }
 
 /// Returns the key that identifies a call. Ids alone are not unique: each session has its own.

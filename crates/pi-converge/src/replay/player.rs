@@ -112,13 +112,13 @@ impl Player {
     }
 
     /// Tells that the settings choose the model, so that another default is a difference.
-    pub fn set_default_model(&self, is_default: bool) {
+    pub(crate) fn set_default_model(&self, is_default: bool) {
         self.state().model_is_default = is_default;
     }
 
     /// Compares the settings with the recorded ones. A change alone is no difference, but it
     /// explains one.
-    pub fn compare_settings(&self, now: &Map<String, Value>) {
+    pub(crate) fn compare_settings(&self, now: &Map<String, Value>) {
         let recorded = self.0.recording.observations.get("settings").and_then(|all| all.first());
         let Some(recorded) = recorded.and_then(Value::as_object) else { return };
         let changes = changes(recorded, now);
@@ -156,7 +156,7 @@ impl Player {
     }
 
     /// Ends the replay with the outcome of the run.
-    pub fn finish(&self, outcome: &str) -> ReplayReport {
+    pub(crate) fn finish(&self, outcome: &str) -> ReplayReport {
         let recording = &self.0.recording;
         let (left, step) = {
             let state = self.state();

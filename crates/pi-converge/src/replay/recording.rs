@@ -145,7 +145,7 @@ impl Recording {
         reading.finish()
     }
 
-    /// Returns the work that was recorded.
+    /// Returns the first line: the contract and the surroundings.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 use super::{Player, Recording, RecordingError, ReplayReport};
 use crate::contract::{Contract, OnFailure, ReportPlan, Time, WorkspacePlan};
 use crate::directory::DirectoryError;
-use crate::record::Subject;
 use crate::run::{RunOptions, run};
 use crate::tape::Tape;
 
@@ -28,9 +27,6 @@ pub enum ReplayError {
     /// The session cannot be created as it was.
     #[error("the recorded session cannot be created: {0}")]
     NotCreated(String),
-    /// The recording is not one of a run.
-    #[error("the recording is not one of a run")]
-    NotARun,
 }
 
 /// Changes to a replay.
@@ -53,10 +49,7 @@ pub async fn replay(
     plan: &ReplayPlan,
 ) -> Result<ReplayReport, ReplayError> {
     let live_from = plan.live_from;
-    let Subject::Run { contract } = &recording.header.subject else {
-        return Err(ReplayError::NotARun);
-    };
-    let mut contract = (**contract).clone();
+    let mut contract = (*recording.header.contract).clone();
     if live_from.is_none()
         && let Some(directory) = &contract.workspace.directory
     {
@@ -97,7 +90,7 @@ fn make_harmless(contract: &mut Contract) {
 
 /// Changes the options of an agent so that it selects the recorded model, waits for nothing and
 /// leaves nothing behind.
-pub fn prepare_agent(options: &mut AgentOptions, recording: &Recording) {
+fn prepare_agent(options: &mut AgentOptions, recording: &Recording) {
     options.session = SessionSelector::InMemory;
     options.model = recording.model();
     options.provider = None;

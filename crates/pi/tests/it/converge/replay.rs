@@ -162,6 +162,115 @@ fn random_runs_replay_without_a_difference() {
     replays_are_identical(0..12);
 }
 
+/// A fixed run of four requests: two commands, a file, the end.
+fn fixed() -> Vec<Reply> {
+    vec![
+        commands(&[("c1", "echo one")]),
+        commands(&[("c2", "ls -a")]),
+        commands(&[("c3", "touch done")]),
+        Reply::Text("Done.".to_owned()),
+    ]
+}
+
+#[test]
+fn planted_changes_are_reported_at_their_step_with_their_cause() {
+    let env = TestEnv::new();
+    fs::write(env.project().join("AGENTS.md"), "Be brief.\n").unwrap();
+    let run = record(&env, fixed(), None);
+    let run = run.to_str().unwrap();
+    assert_eq!(replay(&env, &[run]).0, Some(0));
+    let divergence = |arguments: &[&str]| {
+        let output = env.pi(&[&["replay", "--json", run], arguments].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["divergence"].clone()
+    };
+    let found = |divergence: &Value| {
+        (divergence["step"].as_u64().unwrap(), divergence["cause"].as_str().unwrap().to_owned())
+    };
+    // A project file, which is a section of the system prompt.
+    fs::write(env.project().join("AGENTS.md"), "Be verbose.\n").unwrap();
+    let changed = divergence(&[]);
+    assert_eq!(found(&changed), (1, "system-prompt".to_owned()), "{changed}");
+    assert!(changed["recorded"].as_str().unwrap().contains("Be brief."), "{changed}");
+    assert!(changed["now"].as_str().unwrap().contains("Be verbose."), "{changed}");
+    fs::write(env.project().join("AGENTS.md"), "Be brief.\n").unwrap();
+    // A rule that forbids the second command.
+    let rules = env.project().join("rules.toml");
+    let rule = "[[command]]\nprefix = [\"ls\"]\ndecision = \"forbid\"\n";
+    fs::write(&rules, rule).unwrap();
+    let changed = divergence(&["--policy", "rules.toml"]);
+    assert_eq!(found(&changed), (2, "policy".to_owned()), "{changed}");
+    assert!(changed["now"].as_str().unwrap().starts_with("refused"), "{changed}");
+    // Tools and the model of the settings.
+    let settings = fs::read(env.agent().join("settings.json")).unwrap();
+    set(&env, "settings.json", |settings| settings["defaultTools"] = json!(["bash", "read"]));
+    let changed = divergence(&[]);
+    assert_eq!(found(&changed).0, 1, "{changed}");
+    assert!(changed["notes"].to_string().contains("defaultTools"), "{changed}");
+    fs::write(env.agent().join("settings.json"), &settings).unwrap();
+    set(&env, "settings.json", |settings| settings["defaultModel"] = json!("m2"));
+    assert_eq!(found(&divergence(&[])), (1, "settings".to_owned()));
+    fs::write(env.agent().join("settings.json"), &settings).unwrap();
+    set(&env, "models.json", |models| {
+        models["providers"]["mock"]["models"][0]["contextWindow"] = json!(5000);
+    });
+    assert_eq!(found(&divergence(&[])), (1, "model".to_owned()));
+}
+
+#[test]
+fn a_replay_changes_nothing_and_sends_nothing() {
+    let env = TestEnv::new();
+    let run = record(&env, fixed(), None);
+    let before = runs(&env);
+    let (code, text) = replay(&env, &[run.to_str().unwrap()]);
+    assert_eq!((code, text.lines().count()), (Some(0), 1), "{text}");
+    assert!(text.contains("4 requests, converged"), "{text}");
+    assert!(!env.project().join("done").exists());
+    assert_eq!(runs(&env), before);
+}
+
+#[test]
+fn a_damaged_recording_is_refused_with_the_problem() {
+    let env = TestEnv::new();
+    let run = record(&env, fixed(), None);
+    let file = run.join("recording.jsonl");
+    let whole = fs::read_to_string(&file).unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let without_end = lines[..lines.len() - 1].join("\n") + "\n";
+    let cases = [
+        (whole[..whole.len() / 2].to_owned(), "it has no end"),
+        (without_end, "it has no end"),
+        (whole.replacen("echo one", "echo two", 1), "do not match their digest"),
+        (whole.replacen("{\"type\":\"answer\"", "{\"type\":\"ans", 1), "is damaged: line "),
+        (whole.replacen("\"version\":1", "\"version\":99", 1), "has version 99"),
+        ("hello\n".to_owned(), "this is not a recording"),
+        (String::new(), "it has no end"),
+    ];
+    for (text, problem) in cases {
+        fs::write(&file, text).unwrap();
+        let (code, text) = replay(&env, &[run.to_str().unwrap()]);
+        assert_eq!(code, Some(2), "{problem}: {text}");
+        assert!(text.contains(problem), "{problem}: {text}");
+    }
+    let (code, text) = replay(&env, &["no-such-run"]);
+    assert_eq!(code, Some(2), "{text}");
+    let (code, text) = replay(&env, &["--from", "2", run.to_str().unwrap()]);
+    assert_eq!((code, text.contains("--live")), (Some(2), true), "{text}");
+}
+
+#[test]
+fn a_replay_continues_with_a_real_model_from_a_request_on() {
+    let env = TestEnv::new();
+    let run = record(&env, fixed(), None);
+    let server = serve(vec![commands(&[("n1", "touch done")]), Reply::Text("New.".to_owned())]);
+    configure(&env, &server);
+    let (code, text) = replay(&env, &["--from", "3", "--live", run.to_str().unwrap()]);
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(server.requests().len(), 2, "{text}");
+    assert!(env.project().join("done").exists());
+}
+
 #[test]
 #[ignore = "100 runs; `cargo test -p pi --test it a_hundred_runs -- --ignored`"]
 fn a_hundred_runs_replay_without_a_difference() {
