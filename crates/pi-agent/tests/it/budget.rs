@@ -161,8 +161,8 @@ async fn a_budget_is_shared_by_agents_and_other_requests() {
     let faux = Faux::responding(|_| answer().usage(used(50, 0.1)));
     let metered = MeteredProvider::new(Arc::new(faux.clone()), run.clone());
     let request = || {
-        let mut context = Context::default();
-        context.messages = std::iter::once(Message::user("review")).collect();
+        let messages = std::iter::once(Message::user("review")).collect();
+        let context = Context { messages, ..Context::default() };
         Request::new(Arc::new(Faux::model()), context, StreamOptions::default())
     };
     complete(&metered, request(), CancelToken::new()).await;

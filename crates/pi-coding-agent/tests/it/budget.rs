@@ -64,8 +64,8 @@ async fn summaries_and_other_requests_count() {
     assert_eq!(budget.spent().turns as usize, test.model.requests().len());
 
     let ask = || {
-        let mut context = Context::default();
-        context.messages = std::iter::once(Message::user("question")).collect();
+        let messages = std::iter::once(Message::user("question")).collect();
+        let context = Context { messages, ..Context::default() };
         let request =
             Request::new(test.session.model().unwrap(), context, StreamOptions::default());
         complete(&**test.session.provider(), request, CancelToken::new())
