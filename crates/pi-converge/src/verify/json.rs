@@ -136,7 +136,10 @@ mod tests {
             match expected {
                 "" => assert!(found.is_empty(), "{test:?}: {found:?}"),
                 start => {
-                    assert!(found.iter().any(|text| text.starts_with(start)), "{test:?}: {found:?}")
+                    assert!(
+                        found.iter().any(|text| text.starts_with(start)),
+                        "{test:?}: {found:?}"
+                    );
                 }
             }
         }

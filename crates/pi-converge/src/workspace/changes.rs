@@ -90,10 +90,12 @@ impl RunWorkspace {
             };
             let diff = diff_file(&change.path, &old, &new);
             changes.diff.extend(diff.text);
-            let mut report = FileReport::default();
-            report.path = shown(&change.path);
-            report.change = kind.to_owned();
-            (report.added, report.removed) = (diff.added, diff.removed);
+            let report = FileReport {
+                path: shown(&change.path),
+                change: kind.to_owned(),
+                added: diff.added,
+                removed: diff.removed,
+            };
             let hash = match &change.after {
                 Some(FileState::File { hash, .. }) => hash.clone(),
                 Some(FileState::Link { target }) => Some(target.clone()),
@@ -130,9 +132,8 @@ impl RunWorkspace {
             let new = Side::File { content, executable: false };
             let diff = diff_file(&path, &Side::Missing, &new);
             changes.diff.extend(diff.text);
-            let mut report = FileReport::default();
-            (report.path, report.change) = (path, "added".to_owned());
-            report.added = diff.added;
+            let change = "added".to_owned();
+            let report = FileReport { path, change, added: diff.added, removed: 0 };
             changes.files.push(ChangedFile { report, is_opaque: diff.is_opaque, hash: None });
         }
         Ok(())
