@@ -60,12 +60,14 @@ const OWNERS: &[(&str, &str)] = &[
     ("tokio-tungstenite", "pi-ai"),
     ("rquickjs", "pi-extensions"),
     ("pi-exec-watch", "pi-guard"),
+    ("boon", "pi-converge"),
 ];
 
 /// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent
 /// runs without a screen and without JavaScript; `pi-extensions` sits above both it and the screen.
 const UPPER_LAYERS: &[(&str, &[&str])] = &[
-    ("pi-coding-agent", &["pi-extensions", "pi-packages", "pi"]),
+    ("pi-coding-agent", &["pi-converge", "pi-extensions", "pi-packages", "pi"]),
+    ("pi-converge", &["pi"]),
     ("pi-tui", &["pi-extensions", "pi"]),
     ("pi-extensions", &["pi"]),
     ("pi-packages", &["pi"]),
@@ -176,7 +178,7 @@ mod tests {
             (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi may"),
             (
                 &[("pi-ai", "pi-coding-agent")],
-                "pi-coding-agent: only pi-extensions, pi-packages, pi may",
+                "pi-coding-agent: only pi-converge, pi-extensions, pi-packages, pi may",
             ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];
