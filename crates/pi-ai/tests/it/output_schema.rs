@@ -42,7 +42,7 @@ fn described() -> Value {
     schema
 }
 
-fn model(api: &str, id: &str, compat: Value) -> Model {
+fn model(api: &str, id: &str, compat: &Value) -> Model {
     let (provider, base_url) = match api {
         "openai-completions" => ("openai", "https://api.openai.com/v1"),
         "amazon-bedrock" => ("amazon-bedrock", "https://bedrock-runtime.us-east-1.amazonaws.com"),
@@ -106,31 +106,27 @@ fn every_format_sends_the_schema_in_its_field() {
     }});
     // The model, whether the request has tools, the fields.
     let cases = [
+        (model("openai-responses", "gpt", &strict), true, json!({"text": {"format": text_format}})),
         (
-            model("openai-responses", "gpt", strict.clone()),
+            model("azure-openai-responses", "gpt", &json!({})),
             true,
-            json!({"text": {"format": text_format.clone()}}),
+            json!({"text": {"format": text_format}}),
         ),
         (
-            model("azure-openai-responses", "gpt", json!({})),
-            true,
-            json!({"text": {"format": text_format.clone()}}),
-        ),
-        (
-            model("openai-codex-responses", "gpt", json!({})),
+            model("openai-codex-responses", "gpt", &json!({})),
             true,
             json!({"text": {"verbosity": "low", "format": text_format}}),
         ),
-        (model("openai-completions", "gpt", json!({})), true, response_format(bounded())),
+        (model("openai-completions", "gpt", &json!({})), true, response_format(bounded())),
         (
-            model("anthropic-messages", "claude", json!({"supportsStrictTools": true})),
+            model("anthropic-messages", "claude", &json!({"supportsStrictTools": true})),
             true,
             json!({"output_config": {"format": {"type": "json_schema", "schema": described()}}}),
         ),
-        (model("google-generative-ai", "gemini-3-pro", json!({})), true, google.clone()),
-        (model("google-vertex", "gemini-2.5-pro", json!({})), false, google),
+        (model("google-generative-ai", "gemini-3-pro", &json!({})), true, google.clone()),
+        (model("google-vertex", "gemini-2.5-pro", &json!({})), false, google),
         (
-            model("bedrock-converse-stream", "anthropic.claude-x", strict),
+            model("bedrock-converse-stream", "anthropic.claude-x", &strict),
             true,
             json!({"outputConfig": {"textFormat": {
                 "type": "json_schema",
@@ -138,7 +134,7 @@ fn every_format_sends_the_schema_in_its_field() {
             }}}),
         ),
         (
-            model("mistral-conversations", "mistral-large", json!({})),
+            model("mistral-conversations", "mistral-large", &json!({})),
             false,
             response_format(described()),
         ),
@@ -157,20 +153,24 @@ fn a_schema_is_not_sent_to_models_that_may_not_support_it() {
     let other = |schema: Value| OutputSchema::new("result", schema);
     // The model, whether the request has tools, the schema.
     let cases = [
-        (model("openai-responses", "m", json!({})), false, schema()),
-        (model("anthropic-messages", "m", json!({})), false, schema()),
-        (model("google-generative-ai", "gemini-2.5-pro", json!({})), true, schema()),
-        (model("google-generative-ai", "gemma-3", json!({})), false, schema()),
-        (model("mistral-conversations", "m", json!({})), true, schema()),
-        (model("bedrock-converse-stream", "m", json!({})), false, schema()),
-        (model("pi-messages", "m", json!({})), false, schema()),
+        (model("openai-responses", "m", &json!({})), false, schema()),
+        (model("anthropic-messages", "m", &json!({})), false, schema()),
+        (model("google-generative-ai", "gemini-2.5-pro", &json!({})), true, schema()),
+        (model("google-generative-ai", "gemma-3", &json!({})), false, schema()),
+        (model("mistral-conversations", "m", &json!({})), true, schema()),
+        (model("bedrock-converse-stream", "m", &json!({})), false, schema()),
+        (model("pi-messages", "m", &json!({})), false, schema()),
         // Switched off in the record.
-        (model("openai-completions", "m", json!({"supportsOutputSchema": false})), false, schema()),
-        // Schemas that strict sampling cannot express.
-        (model("openai-responses", "m", strict.clone()), false, json!({"type": "array"})),
-        (model("openai-responses", "m", strict.clone()), false, json!({"oneOf": []})),
         (
-            model("openai-responses", "m", strict),
+            model("openai-completions", "m", &json!({"supportsOutputSchema": false})),
+            false,
+            schema(),
+        ),
+        // Schemas that strict sampling cannot express.
+        (model("openai-responses", "m", &strict), false, json!({"type": "array"})),
+        (model("openai-responses", "m", &strict), false, json!({"oneOf": []})),
+        (
+            model("openai-responses", "m", &strict),
             false,
             json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}}),
         ),
@@ -185,7 +185,7 @@ fn a_schema_is_not_sent_to_models_that_may_not_support_it() {
 #[test]
 fn a_record_can_declare_support() {
     let local = |compat: Value| {
-        let mut model = model("openai-completions", "m", compat);
+        let mut model = model("openai-completions", "m", &compat);
         model.provider = "llama".to_owned();
         model.base_url = "http://localhost:1/v1".to_owned();
         model
@@ -214,7 +214,7 @@ mod rejection {
          data: [DONE]\n\n";
 
     async fn ask(server: &Server, wanted: &Arc<OutputSchema>) -> Arc<pi_ai::AssistantMessage> {
-        let mut model = model("openai-completions", "gpt", json!({}));
+        let mut model = model("openai-completions", "gpt", &json!({}));
         model.base_url = server.url();
         let mut options = StreamOptions::default().with_api_key("k");
         options.output_schema = Some(Arc::clone(wanted));

@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    fn guardrail(rule: Value) -> Guardrail {
+    fn guardrail(rule: &Value) -> Guardrail {
         let written = json!({ "name": "test", "on": "output", "rule": rule, "action": "rewrite",
             "replaceWith": "-" });
         serde_json::from_value(written).unwrap()
@@ -112,16 +112,16 @@ mod tests {
             (json!({ "maxChars": 3 }), "größe", "it has 5 characters, of at most 3", "grö"),
         ];
         for (rule, text, finding, rewritten) in cases {
-            let guardrail = guardrail(rule);
+            let guardrail = guardrail(&rule);
             let found = guardrail.finding(&[text], &secrets).unwrap();
             assert!(found.starts_with(finding), "{found}");
             assert_eq!(guardrail.rewritten(text, &secrets), rewritten);
         }
-        let secret = guardrail(json!({ "containsSecret": true }));
+        let secret = guardrail(&json!({ "containsSecret": true }));
         assert_eq!(secret.finding(&[key], &secrets).unwrap(), "it contains a credential");
         assert!(!secret.rewritten(key, &secrets).contains("hunter2"));
         assert_eq!(secret.finding(&["nothing"], &secrets), None);
-        let both = guardrail(json!({ "lacks": "^OK", "matches": "bad" }));
+        let both = guardrail(&json!({ "lacks": "^OK", "matches": "bad" }));
         assert_eq!(both.finding(&["OK"], &secrets), None);
         assert!(both.finding(&["OK bad"], &secrets).is_some());
     }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn values_are_searched_and_rewritten_in_depth() {
         let secrets = Secrets::new([]);
-        let guardrail = guardrail(json!({ "matches": "bad" }));
+        let guardrail = guardrail(&json!({ "matches": "bad" }));
         let mut value = json!({ "a": ["bad", 1, { "b": "not bad" }], "c": null });
         assert!(guardrail.finding(&strings(&value), &secrets).is_some());
         guardrail.rewrite_value(&mut value, &secrets);

@@ -1,7 +1,7 @@
 //! A sub-agent at work: a session of its own within the budget, approvals and policy of its parent.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::{Invocation, Outcome, ToolOutput, Updates, unanswered_calls};
@@ -96,10 +96,10 @@ async fn work(
     loop {
         judge.begin(session);
         let outcome = if std::mem::take(&mut waiting) {
-            Box::pin(session.resume().await.map_err(not_started)?.finish()).await
+            Box::pin(session.resume().await.map_err(|error| not_started(&error))?.finish()).await
         } else {
             let options = PromptOptions::default().literal();
-            match session.submit(&prompt, options).await.map_err(not_started)? {
+            match session.submit(&prompt, options).await.map_err(|error| not_started(&error))? {
                 Disposition::Started(run) => Box::pin(run.finish()).await,
                 _ => Outcome::Completed,
             }
@@ -133,8 +133,8 @@ async fn work(
     }
 }
 
-fn not_started(error: PromptError) -> ChildFailure {
-    let kind = match &error {
+fn not_started(error: &PromptError) -> ChildFailure {
+    let kind = match error {
         PromptError::Blocked { .. } => FailureKind::Guardrail,
         _ => FailureKind::Configuration,
     };
@@ -238,19 +238,21 @@ fn finished(
         }
     };
     output.usage = usage(&session);
-    output.details = Some(progress.details(file));
+    output.details = Some(progress.details(file.as_deref()));
     output
 }
 
 /// Returns the tokens and the cost of a session.
 fn usage(session: &AgentSession) -> Option<Usage> {
     let stats = session.totals().ok()?.stats;
-    let mut usage = Usage::default();
-    usage.input = stats.tokens.input;
-    usage.output = stats.tokens.output;
-    usage.cache_read = stats.tokens.cache_read;
-    usage.cache_write = stats.tokens.cache_write;
-    usage.total_tokens = stats.tokens.total;
+    let mut usage = Usage {
+        input: stats.tokens.input,
+        output: stats.tokens.output,
+        cache_read: stats.tokens.cache_read,
+        cache_write: stats.tokens.cache_write,
+        total_tokens: stats.tokens.total,
+        ..Usage::default()
+    };
     usage.cost.total = stats.cost;
     Some(usage)
 }
@@ -310,7 +312,7 @@ impl Progress {
     }
 
     /// Returns data about the finished sub-agent, for screens and reports.
-    fn details(&self, session: Option<PathBuf>) -> serde_json::Value {
+    fn details(&self, session: Option<&Path>) -> serde_json::Value {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         json!({
             "agent": self.agent, "session": session, "turns": seen.turns, "toolCalls": seen.calls,

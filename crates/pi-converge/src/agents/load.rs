@@ -140,9 +140,8 @@ impl Loader<'_> {
             replace(&mut spec.description, file.description.clone().or(file.when_to_use.clone()));
             variables.extend(file.system_prompt_args.clone());
             variables.extend(file.variables.clone());
-            match self.prompt_of(draft) {
-                Some(text) => prompt = Some((draft, text)),
-                None => {}
+            if let Some(text) = self.prompt_of(draft) {
+                prompt = Some((draft, text));
             }
             replace(&mut spec.model, file.model.clone());
             if let Some(level) = &file.thinking {

@@ -26,7 +26,7 @@ pub struct RunInfo {
 
 /// Returns all runs, oldest first. Files that cannot be read leave their fields empty.
 pub fn list_runs(runs: &Path) -> Vec<RunInfo> {
-    id::ids(runs).into_iter().map(|id| info(&runs.join(&id), id.clone())).collect()
+    id::ids(runs).into_iter().map(|id| info(&runs.join(&id), id)).collect()
 }
 
 fn info(path: &Path, id: String) -> RunInfo {

@@ -39,7 +39,7 @@ pub(crate) enum Line {
         tool_name: String,
         arguments: Map<String, Value>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        output: Option<ToolOutput>,
+        output: Option<Box<ToolOutput>>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },

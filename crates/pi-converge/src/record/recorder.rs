@@ -166,7 +166,7 @@ impl Tap for Recorder {
                 tool_call_id: call.id.to_owned(),
                 tool_name: call.tool.to_owned(),
                 arguments: call.arguments.clone(),
-                output,
+                output: output.map(Box::new),
                 error,
             });
             result

@@ -252,7 +252,7 @@ impl<'a> Reading<'a> {
             }
             Line::Result { tool_call_id, tool_name, arguments, output, error } => {
                 let key = call_key(&tool_call_id, &tool_name, &arguments);
-                let value = output.ok_or(error.unwrap_or_default());
+                let value = output.map(|output| *output).ok_or(error.unwrap_or_default());
                 self.results.entry(key).or_default().push(Step { step, value });
             }
             Line::Hook { key, result } => self.hooks.entry(key).or_default().push(result),

@@ -117,7 +117,7 @@ impl Running {
             let rounds = self.contract.attempts.rounds();
             if attempt.rounds > rounds {
                 return self
-                    .refused(self.failed())
+                    .refused(&self.failed())
                     .unwrap_or_else(|| Ended::new(Outcome::FailedVerification, self.failed()));
             }
             let note = match self.watch.round(&self.checks) {
@@ -125,7 +125,7 @@ impl Running {
                 Err(evidence) => {
                     let sentence = evidence.sentence();
                     let stuck = Ended::new(Outcome::Stuck, sentence.clone());
-                    return self.refused(sentence).unwrap_or(stuck);
+                    return self.refused(&sentence).unwrap_or(stuck);
                 }
             };
             prompt = feedback(&self.contract, &self.checks, rounds - attempt.rounds);
@@ -144,7 +144,7 @@ impl Running {
     }
 
     /// Returns the end of a run whose last round needed an action that the policy refused.
-    fn refused(&self, failure: String) -> Option<Ended> {
+    fn refused(&self, failure: &str) -> Option<Ended> {
         let refused = self.refusals.last()?;
         Some(Ended::new(Outcome::Forbidden, format!("{refused} {failure}")))
     }
@@ -223,7 +223,7 @@ impl Running {
         if let Some(evidence) = self.watch.evidence() {
             let sentence = evidence.sentence();
             let stuck = Ended::new(Outcome::Stuck, sentence.clone());
-            return Err(self.refused(sentence).unwrap_or(stuck));
+            return Err(self.refused(&sentence).unwrap_or(stuck));
         }
         match outcome.map_err(Ended::from)? {
             LoopOutcome::Completed => {

@@ -75,7 +75,7 @@ impl AgentEnv {
     fn options(&self) -> AgentOptions {
         let mut environment = Environment::new(self.path("project"), self.path("home"));
         environment.variables =
-            Arc::new([("PATH".to_owned(), std::env::var("PATH").unwrap())].into());
+            Arc::new([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into());
         let mut options = AgentOptions::new(environment);
         options.approve = Some(true);
         options

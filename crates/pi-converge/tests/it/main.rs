@@ -1,5 +1,7 @@
 //! Tests of unattended runs.
 
+#![allow(clippy::unwrap_used)]
+
 mod agents;
 mod contract;
 mod document;

@@ -40,7 +40,8 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     progress::show(&created.runtime, detail, false);
     let guarded = session.guard().is_some_and(|guard| guard.plan().profile != Profile::Explore);
     let reports_failure = arguments.fail || guarded;
-    until_signal(&created.runtime, write(&session, prompts, &output, reports_failure)).await
+    until_signal(&created.runtime, Box::pin(write(&session, prompts, &output, reports_failure)))
+        .await
 }
 
 async fn write(

@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     if let Some(streamed) = &streamed {
         created.runtime.add_listener(Arc::clone(streamed) as Arc<_>).forever();
     }
-    until_signal(&created.runtime, answer(&session, prompts, streamed.as_deref())).await
+    until_signal(&created.runtime, Box::pin(answer(&session, prompts, streamed.as_deref()))).await
 }
 
 /// Reports that there is nothing to submit.

@@ -128,7 +128,7 @@ async fn replay(
     let mut options = RunOptions::new(agent);
     options.version = env!("CARGO_PKG_VERSION").to_owned();
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let replayed = pi_converge::replay(&recording, options, scratch.path(), plan).await;
+    let replayed = Box::pin(pi_converge::replay(&recording, options, scratch.path(), plan)).await;
     replayed.map_err(|error| error.to_string())
 }
 

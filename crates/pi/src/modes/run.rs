@@ -56,7 +56,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
 async fn perform(contract: Contract, environment: Environment) -> ExitCode {
     let options = options(environment);
     let interrupt = options.interrupt.clone();
-    match until_signal(pi_converge::run(contract, options), &interrupt).await {
+    match until_signal(Box::pin(pi_converge::run(contract, options)), &interrupt).await {
         Ok(report) => finish(&report),
         Err(error) => fail(&error.to_string(), Exit::Failed),
     }

@@ -186,6 +186,7 @@ fn typical() -> Duration {
     (0..2).map(|_| one_run(&mut random, Duration::from_nanos(1), &mut counts)).max().unwrap()
 }
 
+#[allow(clippy::disallowed_methods)] // The task passes numbers in variables.
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
