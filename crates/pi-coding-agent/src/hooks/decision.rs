@@ -43,7 +43,7 @@ pub enum HookVerdict {
     Block,
 }
 
-/// The object that a hook writes. Fields of the format of Claude Code are accepted, too; others are
+/// The object that a hook writes. Fields of the widespread format for hooks are accepted, too; others are
 /// ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -68,7 +68,7 @@ impl HookEvent {
         }
     }
 
-    /// Returns the name in the format of Claude Code, which is accepted, too.
+    /// Returns the name in the widespread format for hooks, which is accepted, too.
     pub fn alias(self) -> Option<&'static str> {
         match self {
             Self::BeforeTool => Some("PreToolUse"),

@@ -25,7 +25,7 @@ const KIMI: &[(&str, &str)] = &[
     ("multiagent:Task", "task"),
 ];
 
-/// Tools of Claude Code.
+/// Tools that agents in Markdown name.
 const CLAUDE: &[(&str, &str)] = &[
     ("Bash", "bash"),
     ("BashOutput", "process"),
@@ -42,7 +42,7 @@ const CLAUDE: &[(&str, &str)] = &[
     ("Agent", "task"),
 ];
 
-/// Tools of Claude Code without a counterpart.
+/// Tools that agents in Markdown name and that have no counterpart.
 const CLAUDE_ONLY: &[&str] = &[
     "AskUserQuestion",
     "EnterPlanMode",

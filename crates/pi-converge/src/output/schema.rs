@@ -1,4 +1,4 @@
-//! A compiled schema: the user's own, in full, whatever a provider enforces.
+//! A compiled schema: that of the user, in full, independent of what a provider enforces.
 
 use std::sync::Arc;
 
