@@ -70,6 +70,9 @@ pub enum SessionError {
         "invalid session id {0:?}: use letters, digits, '.', '_' and '-', beginning and ending with a letter or digit"
     )]
     InvalidId(String),
+    /// The current branch has no messages, which the format of the export requires.
+    #[error("the session has no messages to export; choose another session or format")]
+    NoMessages,
     /// An entry cannot be written as JSON.
     #[error("cannot write the entry as JSON: {0}")]
     Encode(#[from] serde_json::Error),

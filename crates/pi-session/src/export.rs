@@ -1,10 +1,12 @@
-//! Export of sessions as an HTML page to read and share, and as Markdown to paste.
+//! Export of sessions as an HTML page to read and share, as Markdown to paste, and as a trajectory
+//! for benchmarks and training.
 //!
-//! Both are written as they are rendered; a session of any size needs the memory of one message.
+//! All are written as they are rendered; a session of any size needs the memory of one message.
 //! The content of a session is not trusted: [`escape`] and [`prose`] prevent that it becomes
 //! markup, and the page forbids everything but its own script and style.
 
 mod ansi;
+mod atif;
 mod call;
 mod escape;
 mod highlight;
@@ -76,5 +78,13 @@ impl Session {
         out: &mut impl Write,
     ) -> Result<(), SessionError> {
         markdown::write(self, options, out)
+    }
+
+    /// Writes the current branch as a trajectory in the Agent Trajectory Interchange Format, ATIF
+    /// v1.8. `version` is that of the agent; sessions do not record it. Damaged lines are left out.
+    ///
+    /// Fails if the branch has no messages, since a trajectory has at least one step.
+    pub fn export_atif(&self, version: &str, out: &mut impl Write) -> Result<(), SessionError> {
+        atif::write(self, version, out)
     }
 }

@@ -13,6 +13,15 @@ pub(crate) fn parse_ms(text: &str) -> Option<i64> {
         .or_else(|| text.parse::<Timestamp>().ok().map(Timestamp::as_millisecond))
 }
 
+/// Formats a time as [`now`] does; `None` before 1970 and after 9999.
+pub(crate) fn format_ms(ms: i64) -> Option<String> {
+    if ms < 0 {
+        return None;
+    }
+    let time = Timestamp::from_millisecond(ms).ok()?;
+    Some(format!("{time:.3}"))
+}
+
 /// Parses a time stamp of exactly the form that [`now`] returns. Opening a session parses one per
 /// entry, and a general parser is an order of magnitude slower.
 fn parse_usual(text: &[u8]) -> Option<i64> {

@@ -465,6 +465,8 @@ fn a_failed_write_is_an_error() {
     }
     let failed = session.export_markdown(&MarkdownOptions::default(), &mut Full(10));
     assert!(matches!(failed, Err(SessionError::Io { .. })), "{failed:?}");
+    let failed = session.export_atif("1", &mut Full(10));
+    assert!(matches!(failed, Err(SessionError::Io { .. })), "{failed:?}");
     let failed = session.export_jsonl(&mut Full(10));
     assert!(matches!(failed, Err(SessionError::Io { .. })), "{failed:?}");
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod atif;
 mod compaction;
 mod compat;
 mod context;

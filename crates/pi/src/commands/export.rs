@@ -19,6 +19,7 @@ pub(crate) enum Format {
     Html,
     Markdown,
     Jsonl,
+    Atif,
 }
 
 impl Format {
@@ -27,6 +28,7 @@ impl Format {
             Self::Html => "html",
             Self::Markdown => "md",
             Self::Jsonl => "jsonl",
+            Self::Atif => "json",
         }
     }
 
@@ -36,6 +38,7 @@ impl Format {
             "html" | "htm" => Some(Self::Html),
             "markdown" | "md" => Some(Self::Markdown),
             "jsonl" => Some(Self::Jsonl),
+            "atif" => Some(Self::Atif),
             _ => None,
         }
     }
@@ -133,6 +136,7 @@ fn write(session: &mut Session, format: Format, out: &mut impl Write) -> Result<
             session.export_markdown(&MarkdownOptions::default().effects(effects), out)?;
         }
         Format::Jsonl => session.export_jsonl(out)?,
+        Format::Atif => session.export_atif(env!("CARGO_PKG_VERSION"), out)?,
     }
     Ok(())
 }

@@ -56,6 +56,6 @@ pub(crate) fn format_of(target: Option<&str>) -> Result<Format, Failure> {
     let extension = extension.to_string_lossy();
     Format::named(&extension).ok_or_else(|| {
         Failure::usage(format!("unknown format \".{extension}\": expected .html, .md or .jsonl"))
-            .hint("choose the format of other files with --format: html, markdown or jsonl")
+            .hint("choose the format of other files with --format: html, markdown, jsonl or atif")
     })
 }

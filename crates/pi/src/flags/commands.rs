@@ -196,25 +196,26 @@ const SESSIONS: &[Command] = &[
             Flag::new("thinking", Group::General, "Include the model's thinking"),
             SESSION_DIR,
         ]),
-    Command::new("export", "Export a session as HTML, Markdown or JSON lines")
+    Command::new("export", "Export a session as HTML, Markdown, JSON lines or ATIF")
         .words("SESSION [FILE]", 1, 2)
         .completes(Completes::Sessions)
         .details(
             "Without FILE, the output is pi-session-NAME.EXTENSION in the working directory; - is \
              stdout. Without --format, the extension of FILE decides: .html, .md or .jsonl; the \
-             default is HTML. Your keys, and text that looks like a key or a password, are \
-             redacted.",
+             default is HTML. ATIF is the format of trajectories for benchmarks. Your keys, and \
+             text that looks like a key or a password, are redacted.",
         )
         .examples(&[
             "pi sessions export 01a1dff5",
             "pi sessions export 01a1dff5 notes.md",
             "pi sessions export 01a1dff5 - --format jsonl",
+            "pi sessions export 01a1dff5 trajectory.json --format atif",
         ])
         .flags(&[
             Flag::new("format", Group::General, "Output format")
                 .short("f")
                 .takes("FORMAT")
-                .choices(&["html", "markdown", "jsonl"]),
+                .choices(&["html", "markdown", "jsonl", "atif"]),
             Flag::new("force", Group::General, "Overwrite FILE if it exists"),
             Flag::new("unmasked", Group::General, "Do not redact keys and passwords"),
             SESSION_DIR,

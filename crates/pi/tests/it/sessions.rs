@@ -287,6 +287,10 @@ fn export_writes_all_formats() {
     assert_eq!(env.out(&["sessions", "export", ONE, "-", "--format=markdown"]), read("out.md"));
     env.out(&["sessions", "export", ONE, "out.jsonl"]);
     assert_eq!(read("out.jsonl").lines().count(), 3);
+    env.out(&["sessions", "export", ONE, "out.json", "--format", "atif"]);
+    let trajectory: serde_json::Value = serde_json::from_str(&read("out.json")).unwrap();
+    assert_eq!(trajectory["schema_version"], "ATIF-v1.8");
+    assert_eq!(trajectory["steps"][1]["message"], "An answer.");
     // Existing files are overwritten only with --force.
     std::fs::write(env.project().join("mine.html"), "mine").unwrap();
     let (code, message) = env.failure(&["sessions", "export", ONE, "mine.html"]);
@@ -297,7 +301,7 @@ fn export_writes_all_formats() {
     let (code, message) = env.failure(&["sessions", "export", ONE, "x.pdf"]);
     assert_eq!(code, Some(2));
     assert!(message.starts_with("pi: unknown format \".pdf\": expected .html"), "{message}");
-    assert!(message.contains("--format: html, markdown or jsonl"), "{message}");
+    assert!(message.contains("--format: html, markdown, jsonl or atif"), "{message}");
     assert!(!env.project().join("x.pdf").exists());
     let (code, message) = env.failure(&["sessions", "export", ONE, "no/such/place.html"]);
     assert!(code == Some(1) && message.contains("place.html: "), "{message}");
