@@ -1,10 +1,15 @@
-//! Constrained final answers: support of a model, the schema in the form that providers accept, and
-//! the request without the schema after a rejection.
+//! Constrained final answers: support of a model, and the schema in the form that providers accept.
 
-use pi_protocol::{Declarations, Diagnostic, DiagnosticError, Extra, Model, OutputSchema, now_ms};
+#[cfg(feature = "http")]
+mod rejection;
+
+use pi_protocol::{Declarations, Model, OutputSchema};
 use serde_json::{Map, Value};
 
-use super::{Call, Fallback, HttpFailure, WireFormat, strict};
+use super::{Call, strict};
+
+#[cfg(feature = "http")]
+pub(crate) use rejection::without_schema;
 
 /// The ability of a model to constrain its final answer to a JSON Schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -159,53 +164,4 @@ fn describe_bounds(object: &mut Map<String, Value>, bounds: Bounds) {
         _ => notes,
     };
     object.insert("description".to_owned(), text.into());
-}
-
-/// Words in the error of a provider that rejects a schema.
-const COMPLAINTS: &[&str] = &[
-    "schema",
-    "response_format",
-    "responseformat",
-    "output_config",
-    "outputconfig",
-    "output_format",
-    "text.format",
-    "mime type",
-    "mimetype",
-    "structured output",
-    "grammar",
-];
-
-/// Returns the call without its schema, if the failure is a complaint about it. The schema is
-/// rejected: later requests do not send it.
-#[cfg(feature = "http")]
-pub(crate) fn without_schema(
-    call: &Call,
-    format: &dyn WireFormat,
-    failure: &HttpFailure,
-) -> Option<Fallback> {
-    let schema = call.options.output_schema.as_ref()?;
-    let body = failure.body.to_ascii_lowercase();
-    let complains = matches!(failure.status, 400 | 404 | 422)
-        && COMPLAINTS.iter().any(|complaint| body.contains(complaint));
-    if !complains {
-        return None;
-    }
-    let mut reduced = call.clone();
-    reduced.options.output_schema = None;
-    // The complaint is about another schema if this one was not sent.
-    let was_sent = format.encode(call).ok()?.body != format.encode(&reduced).ok()?.body;
-    if !was_sent {
-        return None;
-    }
-    schema.reject();
-    Some(Fallback {
-        call: reduced,
-        diagnostic: Diagnostic {
-            kind: "output_schema_fallback".to_owned(),
-            timestamp: now_ms(),
-            error: Some(DiagnosticError { message: failure.plain(), extra: Extra::new() }),
-            ..Diagnostic::default()
-        },
-    })
 }
