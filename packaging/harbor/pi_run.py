@@ -81,24 +81,40 @@ class PiRun(BaseAgent):
         if access.configured_base_url is not None:
             await self._configure_endpoint(environment, access, model)
             provider = ENDPOINT
+        # A task on stdin: an instruction may look like an option, a file or a template.
+        task = json.dumps({"goal": instruction.replace("{{", "\\{{")}, ensure_ascii=False)
         words = [
-            "pi", "run", instruction, "--model", f"{provider}/{model}",
+            "pi", "run", "-", "--model", f"{provider}/{model}",
             "--profile", self.options.profile, "--report", f"{logs}/report.json",
             *self._options(),
         ]
-        command = f"{shlex.join(words)} </dev/null >{logs}/answer.txt 2>{logs}/pi.txt"
-        ended = await environment.exec(command, env=env)
-        await environment.exec(
-            f'session=$(grep -o \'"session": *"[^"]*"\' {logs}/report.json | tail -n 1 '
-            f"| cut -d'\"' -f4) && cp \"$session\" {logs}/sessions/ "
-            f'&& pi sessions export "$session" {logs}/trajectory.json --format atif --force',
+        ended = await environment.exec(
+            f"printf %s {shlex.quote(task)} | {shlex.join(words)} >{logs}/answer.txt 2>{logs}/pi.txt",
             env=env,
         )
+        await self._export(environment, env)
         if not environment.capabilities.mounted:
             await environment.download_dir(str(logs), self.logs_dir)
         self._fill(context)
         if ended.return_code not in ENDED:
             raise RuntimeError(f"pi run exited with {ended.return_code}; see pi.txt in the logs")
+
+    async def _export(self, environment: BaseEnvironment, env: dict[str, str]) -> None:
+        """Saves the session that the report names, as it is and as a trajectory."""
+        logs = self.environment_logs_dir
+        report = await environment.exec(f"cat {logs}/report.json")
+        try:
+            session = json.loads(report.stdout or "")["session"]
+        except (KeyError, ValueError):
+            return
+        session = shlex.quote(session)
+        exported = await environment.exec(
+            f"cp {session} {logs}/sessions/ "
+            f"&& pi sessions export {session} {logs}/trajectory.json --format atif --force",
+            env=env,
+        )
+        if exported.return_code != 0:
+            self.logger.warning("the session was not exported: %s", exported.stderr)
 
     def _options(self) -> list[str]:
         options = self.options
@@ -143,11 +159,7 @@ class PiRun(BaseAgent):
             trajectory = json.loads((self.logs_dir / "trajectory.json").read_text())
         except (OSError, ValueError):
             return
-        metrics = [step.get("metrics") or {} for step in trajectory["steps"]]
-
-        def total(name: str) -> int:
-            return sum(values.get(name) or 0 for values in metrics)
-
-        context.n_input_tokens = total("prompt_tokens")
-        context.n_output_tokens = total("completion_tokens")
-        context.n_cache_tokens = total("cached_tokens")
+        totals = trajectory["final_metrics"]
+        context.n_input_tokens = totals["total_prompt_tokens"]
+        context.n_output_tokens = totals["total_completion_tokens"]
+        context.n_cache_tokens = totals["total_cached_tokens"]

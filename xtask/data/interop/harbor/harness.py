@@ -164,7 +164,7 @@ def main():
             "--ae", "OPENAI_API_KEY=none",
             "--ae", f"OPENAI_BASE_URL=http://127.0.0.1:{server.server_port}/v1",
         ]
-        env = {**os.environ, "PYTHONPATH": f"{here}:{adapter}"}
+        env = {**os.environ, "PYTHONPATH": f"{here}:{adapter}", "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode:
             return row("harbor run", (done.stdout + done.stderr)[-2000:])
