@@ -192,7 +192,7 @@ fn invalid_command_lines_are_reported() {
         (
             &["sessions", "export", "x", "--format", "pdf"],
             2,
-            "--format: invalid value \"pdf\": expected html, markdown or jsonl",
+            "--format: invalid value \"pdf\": expected html, markdown, jsonl or atif",
         ),
         (&["sessions", "export", "x", "x.pdf"], 1, "No session found matching 'x'"),
         (&["sessions", "rename", "x", " "], 2, "the name of a session cannot be empty"),
