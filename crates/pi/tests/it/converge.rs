@@ -1,6 +1,7 @@
 //! `pi run`: the binary with scripted models, one module per part of the contract.
 
 mod adversary;
+mod agents;
 mod crash;
 mod guardrails;
 mod hooks;
