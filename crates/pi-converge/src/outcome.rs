@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The outcome of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Outcome {
@@ -39,6 +39,7 @@ pub enum Outcome {
     /// Commands cannot be sandboxed as required.
     SandboxUnavailable,
     /// The runtime itself failed, such as a full disk.
+    #[default]
     Failed,
     /// Interrupted by the user. The run can be resumed.
     Interrupted,

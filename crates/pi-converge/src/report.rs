@@ -18,13 +18,13 @@ use crate::contract::ReportPlan;
 use crate::outcome::Outcome;
 
 /// The report of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Report {
     /// Version of the format: 1.
     pub version: u32,
-    /// Id of the run.
+    /// Id of the run; empty if it could not start.
     pub id: String,
     /// Name of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,6 +92,20 @@ pub struct Report {
 }
 
 impl Report {
+    /// Returns the report of a run that could not start: it has no id and no directory.
+    pub fn not_started(outcome: Outcome, reason: impl Into<String>) -> Self {
+        let now = jiff::Timestamp::now().to_string();
+        Self {
+            version: 1,
+            outcome,
+            exit_code: outcome.exit_code(),
+            reason: reason.into(),
+            started: now.clone(),
+            finished: now,
+            ..Self::default()
+        }
+    }
+
     /// Returns the report without these secrets, and without what looks like one.
     pub(crate) fn redacted(self, secrets: &Secrets) -> Self {
         let plan = self.plan.clone();
@@ -133,6 +147,13 @@ pub struct CheckReport {
     pub exit_code: Option<i32>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
+}
+
+impl CheckReport {
+    /// Returns true if the check was made and failed.
+    pub fn failed(&self) -> bool {
+        !self.passed && !self.skipped
+    }
 }
 
 /// A finding with a place.

@@ -15,7 +15,7 @@ impl Report {
         for check in &self.checks {
             annotate_check(check, &mut out);
         }
-        let has_failed = self.checks.iter().any(|check| !check.passed);
+        let has_failed = self.checks.iter().any(CheckReport::failed);
         if self.outcome != Outcome::Converged && !has_failed {
             let title = format!("pi run: {}", self.outcome);
             command("error", &[("title", &title)], &self.reason, &mut out);
@@ -60,7 +60,7 @@ fn annotate_check(check: &CheckReport, out: &mut String) {
         annotate_finding(finding, &check.name, out);
     }
     let has_error = check.findings.iter().any(|finding| finding.level == "error");
-    if !check.passed && !has_error {
+    if check.failed() && !has_error {
         command("error", &[("title", &title)], &check.failures.join("\n"), out);
     }
 }

@@ -9,7 +9,8 @@ impl Report {
     /// Returns the checks as JUnit XML. A run that ends for another reason than a check has a case
     /// of its own with an error, so that it is never shown as a success.
     pub fn to_junit(&self) -> String {
-        let failed = self.checks.iter().filter(|check| !check.passed).count();
+        let failed = self.checks.iter().filter(|check| check.failed()).count();
+        let skipped = self.checks.iter().filter(|check| check.skipped).count();
         let is_error = self.outcome != Outcome::Converged && failed == 0;
         let tests = self.checks.len() + usize::from(is_error);
         let name = self.name.as_deref().unwrap_or("pi run");
@@ -24,7 +25,7 @@ impl Report {
         let _ = writeln!(
             xml,
             "  <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failed}\" errors=\"{}\" \
-             skipped=\"0\" timestamp=\"{}\" time=\"{time:.3}\">",
+             skipped=\"{skipped}\" timestamp=\"{}\" time=\"{time:.3}\">",
             escaped(name),
             u8::from(is_error),
             escaped(&self.started),
@@ -80,6 +81,9 @@ fn case(check: &CheckReport, xml: &mut String) {
     xml.push_str(">\n");
     if check.passed {
         let _ = writeln!(xml, "      <system-out>{}</system-out>", escaped(output));
+    } else if check.skipped {
+        let message = escaped(&check.failures.join("; "));
+        let _ = writeln!(xml, "      <skipped message=\"{message}\"/>");
     } else {
         let message = escaped(&check.failures.join("; "));
         let mut text = check.failures.join("\n");

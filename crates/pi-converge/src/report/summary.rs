@@ -12,7 +12,7 @@ const OUTPUT: usize = 4_000;
 impl Report {
     /// Returns the summary for a terminal, one fact per line.
     pub fn to_text(&self) -> String {
-        let mut lines = vec![format!("{}: {}", self.outcome, self.reason)];
+        let mut lines = vec![format!("{}: {}", self.outcome, one_line(&self.reason))];
         let passed = self.checks.iter().filter(|check| check.passed).count();
         if !self.checks.is_empty() {
             lines.push(format!("checks: {passed} of {} passed", self.checks.len()));
@@ -30,7 +30,7 @@ impl Report {
         if refused > 0 {
             lines.push(format!("refused: {}", counted(refused, "action", "actions")));
         }
-        lines.extend(self.problems.iter().map(|problem| format!("note: {problem}")));
+        lines.extend(self.problems.iter().map(|problem| format!("note: {}", one_line(problem))));
         if let Some(directory) = &self.directory {
             lines.push(format!("report: {}", directory.join("report.json").display()));
         }
@@ -50,13 +50,20 @@ impl Report {
         if !self.checks.is_empty() {
             text.push_str("| Check | Result | Time |\n|---|---|---|\n");
             for check in &self.checks {
-                let result = if check.passed { "passed" } else { "**failed**" };
+                let result = match (check.passed, check.skipped) {
+                    (true, _) => "passed",
+                    (false, true) => "skipped",
+                    (false, false) => "**failed**",
+                };
                 let (name, time) = (cell(&check.name), seconds(check.duration_ms));
                 let _ = writeln!(text, "| {name} | {result} | {time} s |");
             }
             text.push('\n');
         }
-        self.checks.iter().filter(|check| !check.passed).for_each(|check| failed(check, &mut text));
+        self.checks
+            .iter()
+            .filter(|check| check.failed())
+            .for_each(|check| failed(check, &mut text));
         let _ = writeln!(text, "Used: {}.\n", self.consumption());
         self.list_files(&mut text);
         self.list_actions(&mut text);
@@ -125,8 +132,9 @@ fn failed(check: &CheckReport, text: &mut String) {
     if let Some(output) = &check.output
         && !output.trim().is_empty()
     {
-        let output = end(output.trim_end(), OUTPUT);
-        let fence = fence(output);
+        let is_shown = |character: &char| !character.is_control() || "\n\t".contains(*character);
+        let output: String = end(output.trim_end(), OUTPUT).chars().filter(is_shown).collect();
+        let fence = fence(&output);
         let _ = writeln!(text, "\n{fence}\n{output}\n{fence}");
     }
     text.push('\n');
@@ -159,11 +167,15 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// Returns a text as one line without control characters.
+fn one_line(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().filter(|character| !character.is_control()).collect()
+}
+
 /// Returns a text as one line without markup that starts a block or an element.
 fn line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let visible = words.chars().filter(|character| !character.is_control());
-    visible.collect::<String>().replace('<', "&lt;")
+    one_line(text).replace('<', "&lt;")
 }
 
 /// Returns a text for a cell of a table.

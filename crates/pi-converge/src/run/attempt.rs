@@ -164,7 +164,7 @@ impl Running {
 
     /// Describes the failed checks.
     fn failed(&self) -> String {
-        let failed = self.checks.iter().filter(|check| !check.passed && !check.skipped);
+        let failed = self.checks.iter().filter(|check| check.failed());
         let failed: Vec<String> = failed
             .map(|check| match check.failures.first() {
                 Some(failure) => format!("{}: {failure}", check.name),

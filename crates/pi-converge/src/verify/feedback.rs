@@ -15,8 +15,7 @@ const MOST_FAILURES: usize = 12;
 
 /// Returns the message that returns failed checks to the agent.
 pub(crate) fn feedback(contract: &Contract, checks: &[CheckReport], rounds_left: u32) -> String {
-    let failed: Vec<&CheckReport> =
-        checks.iter().filter(|check| !check.passed && !check.skipped).collect();
+    let failed: Vec<&CheckReport> = checks.iter().filter(|check| check.failed()).collect();
     let mut text = format!(
         "The task is not complete. {} of {} checks failed after your last change.\n",
         failed.len(),

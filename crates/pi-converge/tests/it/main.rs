@@ -7,6 +7,7 @@ mod contract;
 mod document;
 mod explain;
 mod output;
+mod report;
 mod schemas;
 mod task;
 mod workspace;
