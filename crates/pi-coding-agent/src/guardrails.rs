@@ -3,9 +3,10 @@
 //!
 //! A guardrail that is tripped blocks, rewrites, stops the run or only notes the finding. One that
 //! cannot be evaluated counts as tripped. `definition` is the format in settings and task files,
-//! `rule` the checks that need nothing else, `verdict` the answers of commands and models, and
-//! `extension` connects guardrails to a session.
+//! `rule` the checks that need nothing else, `verdict` the answers of commands and models,
+//! `extension` connects guardrails to a session, and `answer` applies them to final answers.
 
+mod answer;
 mod definition;
 mod extension;
 mod model;

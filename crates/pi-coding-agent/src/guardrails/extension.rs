@@ -3,18 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_agent::OutputChange;
-use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantMessage, CancelToken, CustomEntryMessage, EntryBody,
-    Message, StopReason, UserBlock, UserContent,
-};
+use pi_protocol::{CancelToken, UserBlock};
 use serde_json::{Map, Value, json};
 
 use super::verdict::{Subject, Tripped};
 use super::{Guardrail, GuardrailAction, GuardrailPosition};
 use crate::extension::{
-    BeforeAgentStart, BeforePrompt, BeforeSettle, Boundary, ExtensionContext, ExtensionError,
-    Handlers, MessageEnd, PromptBlock, PromptDecision, ReplacedMessage, RunOutcome, RunStart,
-    ToolCall, ToolDecision, ToolResult,
+    BeforeAgentStart, BeforePrompt, BeforeSettle, ExtensionContext, ExtensionError, Handlers,
+    MessageEnd, PromptBlock, PromptDecision, RunStart, ToolCall, ToolDecision, ToolResult,
 };
 use crate::hooks::{CommandRunner, text_of};
 use crate::session::{AgentSession, Intervention, InterventionAction, InterventionSource};
@@ -22,22 +18,19 @@ use crate::session::{AgentSession, Intervention, InterventionAction, Interventio
 /// Name of the extension in reports.
 const PATH: &str = "builtin:guardrails";
 
-/// Type of the message that asks for another answer.
-const MESSAGE: &str = "guardrail";
-
 /// The guardrails of a session.
-struct SessionGuardrails {
+pub(super) struct SessionGuardrails {
     guardrails: Vec<Guardrail>,
     runner: CommandRunner,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// The request for another answer.
-    ask_again: Option<String>,
+    pub(super) ask_again: Option<String>,
     /// Number of answers of this run that were asked for again.
-    retries: u32,
+    pub(super) retries: u32,
 }
 
 /// Returns the extension that applies guardrails. Only the questions that they answer are
@@ -96,7 +89,7 @@ pub(crate) fn extension(guardrails: Vec<Guardrail>, runner: CommandRunner) -> Ha
 }
 
 impl SessionGuardrails {
-    fn at(&self, position: GuardrailPosition) -> impl Iterator<Item = &Guardrail> {
+    pub(super) fn at(&self, position: GuardrailPosition) -> impl Iterator<Item = &Guardrail> {
         self.guardrails.iter().filter(move |guardrail| guardrail.plan().on == position)
     }
 
@@ -204,77 +197,6 @@ impl SessionGuardrails {
         Ok(change)
     }
 
-    /// Checks a final answer and replaces it, before it is shown or stored.
-    async fn check_answer(
-        &self,
-        end: MessageEnd,
-        context: &ExtensionContext,
-    ) -> Result<ReplacedMessage, ExtensionError> {
-        let unchanged = Ok(ReplacedMessage(None));
-        let Some(session) = context.session() else { return unchanged };
-        let AgentMessage::Llm(Message::Assistant(answer)) = &end.message else { return unchanged };
-        let is_complete = matches!(answer.stop_reason, StopReason::Stop | StopReason::Length);
-        if !is_complete || answer.tool_calls().next().is_some() {
-            return unchanged;
-        }
-        let cancel = session.abort_token();
-        let mut text = answer.text();
-        let mut changed = false;
-        for guardrail in self.at(GuardrailPosition::Output) {
-            let fields = Map::from_iter([("answer".to_owned(), json!(text))]);
-            let value = json!(text);
-            let subject = Subject { session: &session, value, fields, cancel: &cancel };
-            let Some(mut tripped) = self.find(guardrail, &subject, context).await else { continue };
-            if tripped.action == GuardrailAction::Block && !self.may_retry(guardrail) {
-                tripped.action = GuardrailAction::Stop;
-            }
-            intervene(&session, guardrail, &tripped, None).await;
-            match (tripped.action, tripped.rewritten) {
-                (GuardrailAction::Note, _) => continue,
-                (GuardrailAction::Rewrite, Some(Value::String(rewritten))) => text = rewritten,
-                (action, _) => {
-                    let (name, reason) = (&guardrail.plan().name, tripped.reason);
-                    text = format!("[The answer was withheld by guardrail {name}: {reason}]");
-                    if action == GuardrailAction::Block {
-                        self.state().ask_again = Some(format!(
-                            "Guardrail {name} withheld your last answer: {reason}. Answer again so \
-                             that the guardrail accepts the answer."
-                        ));
-                    }
-                    return Ok(replaced(answer, text));
-                }
-            }
-            changed = true;
-        }
-        if changed { Ok(replaced(answer, text)) } else { unchanged }
-    }
-
-    /// Returns true if another answer can be asked for, and counts it.
-    fn may_retry(&self, guardrail: &Guardrail) -> bool {
-        let mut state = self.state();
-        let may = state.retries < guardrail.retries();
-        state.retries += u32::from(may);
-        may
-    }
-
-    /// Asks for another answer if the last one was withheld.
-    fn ask_again(&self, outcome: RunOutcome, mut entries: Vec<EntryBody>) -> Boundary {
-        let mut boundary = Boundary::default();
-        let Some(request) = self.state().ask_again.take() else { return boundary };
-        if outcome != RunOutcome::Completed {
-            return boundary;
-        }
-        entries.push(EntryBody::CustomMessage(Box::new(CustomEntryMessage {
-            custom_type: MESSAGE.to_owned(),
-            content: UserContent::Text(request),
-            display: true,
-            details: None,
-        })));
-        boundary.entries = Some(entries);
-        boundary.continues = Some(true);
-        boundary
-    }
-
     /// Checks a subject, and emits and records what was found.
     async fn check(
         &self,
@@ -289,7 +211,7 @@ impl SessionGuardrails {
     }
 
     /// Checks a subject, and reports a guardrail that could not be evaluated.
-    async fn find(
+    pub(super) async fn find(
         &self,
         guardrail: &Guardrail,
         subject: &Subject<'_>,
@@ -304,12 +226,12 @@ impl SessionGuardrails {
         Some(tripped)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn intervene(
+pub(super) async fn intervene(
     session: &AgentSession,
     guardrail: &Guardrail,
     tripped: &Tripped,
@@ -347,11 +269,4 @@ fn refusal(guardrail: &Guardrail, reason: &str) -> String {
         guardrail.plan().name,
         reason.trim_end_matches('.')
     )
-}
-
-/// Returns an answer with another text and without thoughts, which may contain the finding, too.
-fn replaced(answer: &AssistantMessage, text: String) -> ReplacedMessage {
-    let mut answer = answer.clone();
-    answer.content = vec![AssistantBlock::text(text)];
-    ReplacedMessage(Some(AgentMessage::Llm(Message::Assistant(Arc::new(answer)))))
 }

@@ -79,6 +79,12 @@ impl AgentSession {
         }
     }
 
+    /// Returns true if a call of this tool gives the final result.
+    pub(crate) fn receives_result(&self, tool: &str) -> bool {
+        let registered = self.0.extensions.registry().tools();
+        registered.iter().any(|one| one.receives_result && one.tool.declaration().name == tool)
+    }
+
     /// Returns the provider that answers the requests of all models.
     pub fn provider(&self) -> &Arc<dyn Provider> {
         &self.0.provider

@@ -77,7 +77,7 @@ impl Toolbox {
         let mut names = Vec::new();
         for registration in self.registry.tools() {
             let name = registration.tool.declaration().name.clone();
-            let is_admitted = registration.is_required || self.filter.admits(&name);
+            let is_admitted = registration.receives_result || self.filter.admits(&name);
             if registration.exposure == Exposure::Hidden || !is_admitted {
                 continue;
             }

@@ -63,7 +63,7 @@ impl ResultCollector {
     /// Returns the extension that offers the tool `submit_result`.
     pub fn extension(&self) -> Arc<dyn Extension> {
         let tool = SubmitResult::new(self.contract.clone(), self.submissions.clone(), self.repairs);
-        let mut registration = ToolRegistration::new(Arc::new(tool)).required();
+        let mut registration = ToolRegistration::new(Arc::new(tool)).receives_result();
         // The collector activates the tool for models that need it.
         registration.default_active = false;
         Arc::new(

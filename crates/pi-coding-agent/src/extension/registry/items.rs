@@ -26,8 +26,8 @@ pub struct ToolRegistration {
     pub default_active: bool,
     /// The tool is a part of the program: the guard relies on the effects that it declares.
     pub(crate) is_internal: bool,
-    /// The tool is there even if a selection of tools does not name it.
-    pub(crate) is_required: bool,
+    /// The tool receives the final result of the session.
+    pub(crate) receives_result: bool,
 }
 
 /// The callers that can reach a tool.
@@ -76,7 +76,7 @@ impl ToolRegistration {
             annotations: None,
             default_active: true,
             is_internal: false,
-            is_required: false,
+            receives_result: false,
         }
     }
 
@@ -93,11 +93,11 @@ impl ToolRegistration {
         self
     }
 
-    /// Marks an internal tool without which the session cannot do its task, such as the tool that
-    /// submits the result: no selection of tools leaves it out.
+    /// Marks the internal tool that receives the final result of the session. No selection of tools
+    /// leaves it out, and output guardrails check its arguments like an answer.
     #[must_use]
-    pub fn required(mut self) -> Self {
-        self.is_required = true;
+    pub fn receives_result(mut self) -> Self {
+        self.receives_result = true;
         self.internal()
     }
 

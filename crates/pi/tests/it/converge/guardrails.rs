@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{commands, run_file};
 use crate::bad_input::ServerEnv;
-use crate::scenarios::format::Reply;
+use crate::scenarios::format::{Call, Part, Reply};
 
 /// Returns an environment with these guardrails in the user's settings.
 fn guarded(replies: Vec<Reply>, guardrails: &Value) -> ServerEnv {
@@ -242,6 +242,88 @@ fn an_unattended_run_ends_with_the_outcome_guardrail() {
     let env = guarded(vec![], &rail("input", "block", &forbids("Go")));
     assert_eq!(env.run(&["run", "Go", "--check", "true"]).code, Some(16));
     assert_eq!(run_file(&env, "report.json")["outcome"], "guardrail");
+}
+
+fn call(id: &str, name: &str, args: Value) -> Part {
+    Part::Call(Call { id: id.to_owned(), name: name.to_owned(), args, pieces: None })
+}
+
+/// An answer that gives a result.
+fn result(args: Value) -> Reply {
+    Reply::Parts(vec![call("call_1", "submit_result", args)])
+}
+
+const SCHEMA: &str = r#"{"type": "object", "required": ["code"], "additionalProperties": false,
+    "properties": {"code": {"type": "string", "maxLength": 12}, "count": {"type": "integer"}}}"#;
+
+#[test]
+fn a_result_is_checked_like_an_answer() {
+    let secret = || {
+        let command = call("call_0", "bash", json!({ "command": "echo x >> calls" }));
+        let result = call("call_1", "submit_result", json!({ "code": "4711" }));
+        Reply::Parts(vec![command, result])
+    };
+    let harmless = || result(json!({ "code": "none" }));
+    let digits = forbids("[0-9]{4}");
+    let run = |replies: Vec<Reply>, guardrails: &Value, code: i32| {
+        let env = guarded(replies, guardrails);
+        let finished = env.run(&["run", "Go", "--profile", "explore", "--json-schema", SCHEMA]);
+        assert_eq!(finished.code, Some(code), "{guardrails}: {finished:?}");
+        let report = run_file(&env, "report.json");
+        (env, report)
+    };
+
+    // The model is asked again, and then not any more. No call of a withheld answer is made.
+    let (env, report) = run(vec![secret(), harmless()], &rail("output", "block", &digits), 0);
+    assert_eq!(report["result"], json!({ "code": "none" }));
+    let request = message(&env, 1);
+    assert!(request.contains("Guardrail g withheld your result: it matches"), "{request}");
+    assert!(!env.server.requests()[1].to_string().contains("4711"));
+    assert!(!env.project().join("calls").exists());
+    assert_eq!(report["interventions"][0]["action"], "block");
+    assert_eq!(report["interventions"][0]["toolCallId"], "call_1");
+
+    let (env, report) = run(vec![secret(); 9], &rail("output", "block", &digits), 16);
+    assert_eq!((&report["outcome"], report.get("result")), (&json!("guardrail"), None));
+    assert_eq!(env.server.requests().len(), 3);
+
+    let (env, report) = run(vec![secret()], &rail("output", "stop", &digits), 16);
+    assert_eq!((&report["outcome"], report.get("result")), (&json!("guardrail"), None));
+    let session = fs::read_to_string(report["session"].as_str().unwrap()).unwrap();
+    assert!(!session.contains("4711"), "{session}");
+    assert!(!env.project().join("calls").exists());
+
+    // Numbers are checked, too; text beside a result is checked like an answer.
+    let number = || result(json!({ "code": "none", "count": 4711 }));
+    run(vec![number()], &rail("output", "stop", &digits), 16);
+    let (_, report) = run(vec![number()], &rail("output", "note", &digits), 0);
+    assert_eq!(report["result"]["count"], 4711);
+    let Reply::Parts(mut parts) = harmless() else { unreachable!() };
+    parts.insert(0, Part::Text("The code is 4711.".to_owned()));
+    run(vec![Reply::Parts(parts)], &rail("output", "stop", &digits), 16);
+
+    let (_, report) = run(vec![secret(), text("Done.")], &rail("output", "rewrite", &digits), 0);
+    assert_eq!(report["result"], json!({ "code": "[removed]" }));
+
+    // A rewrite that would be invalid is a block.
+    let long = json!({ "rule": { "matches": "[0-9]{4}" }, "replaceWith": "a long replacement" });
+    let broken = json!({ "rule": { "matches": "[0-9]{4}" }, "replaceWith": "\"" });
+    for check in [long, broken] {
+        let guardrails = rail("output", "rewrite", &check);
+        let (_, report) = run(vec![secret(), harmless()], &guardrails, 0);
+        assert_eq!(report["result"], json!({ "code": "none" }), "{check}");
+        assert_eq!(report["interventions"][0]["action"], "block", "{check}");
+    }
+}
+
+#[test]
+fn a_result_is_checked_in_print_mode() {
+    let secret = || result(json!({ "code": "4711" }));
+    let stop = rail("output", "stop", &forbids("[0-9]{4}"));
+    let env = guarded(vec![secret()], &stop);
+    let finished = env.run(&["-p", "Go", "--json-schema", SCHEMA]);
+    finished.assert_failed(16, &["the run was stopped by guardrail g"]);
+    assert!(!finished.stdout.contains("4711"), "{finished:?}");
 }
 
 #[test]
