@@ -145,6 +145,13 @@ const OTHERS: &[Flag] = &[
     Flag::new("format", Task, "Format of --explain and --dry-run: text or json")
         .takes_word("FORMAT")
         .choices(&["text", "json"]),
+    Flag::new("output-format", Reports, "Print the result as text, or the report as json")
+        .takes_word("FORMAT")
+        .choices(&["text", "json"])
+        .details(
+            "The report is one object on one line, also if the run fails or cannot start. With text, \
+             the result is printed, or the last answer if the task has no schema.",
+        ),
 ];
 
 /// The options of runs that were started before, in `modes/run/resume.rs`.

@@ -22,9 +22,10 @@ use crate::flags::parse::CommandArgs;
 
 /// Executes a contract.
 pub(crate) fn run(args: &CommandArgs) -> ExitCode {
+    let prints_report = args.value("output-format") == Some("json");
     let environment = match crate::environment::read() {
         Ok(environment) => environment,
-        Err(error) => return fail(&error, Exit::Configuration),
+        Err(error) => return refuse(Outcome::Configuration, &[error], prints_report),
     };
     if args.has("list") {
         return resume::list(&environment);
@@ -35,11 +36,10 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     let task = match task::load(args, &environment.cwd) {
         Ok(task) => task,
         Err(errors) => {
-            errors.iter().for_each(|error| note(error));
-            return ExitCode::from(Outcome::InvalidTask.exit_code());
+            return refuse(Outcome::InvalidTask, &errors, prints_report);
         }
     };
-    let as_json = args.value("format") == Some("json");
+    let as_json = prints_report || args.value("format") == Some("json");
     if args.has("explain") {
         let options = options(environment);
         return super::block_on(explain::explain(&task, &options, as_json));
@@ -50,15 +50,15 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         return super::block_on(until_signal(examining, &options.interrupt));
     }
     task.notes.iter().for_each(|text| note(&format!("warning: {text}")));
-    super::block_on(perform(task.contract, environment))
+    super::block_on(perform(task.contract, environment, prints_report))
 }
 
-async fn perform(contract: Contract, environment: Environment) -> ExitCode {
+async fn perform(contract: Contract, environment: Environment, prints_report: bool) -> ExitCode {
     let options = options(environment);
     let interrupt = options.interrupt.clone();
     match until_signal(Box::pin(pi_converge::run(contract, options)), &interrupt).await {
-        Ok(report) => finish(&report),
-        Err(error) => fail(&error.to_string(), Exit::Failed),
+        Ok(report) => finish(&report, prints_report),
+        Err(error) => refuse(Outcome::Failed, &[error.to_string()], prints_report),
     }
 }
 
@@ -110,14 +110,36 @@ fn show(progress: &Progress) {
     }
 }
 
-fn finish(report: &Report) -> ExitCode {
+/// Reports a run that cannot start.
+fn refuse(outcome: Outcome, reasons: &[String], prints_report: bool) -> ExitCode {
+    reasons.iter().for_each(|reason| note(reason));
+    if prints_report {
+        let reason = crate::secrets::redacted(&reasons.join("\n")).into_owned();
+        // The exit code already is that of a failure.
+        let _ = print_report(&Report::not_started(outcome, reason));
+    }
+    ExitCode::from(outcome.exit_code())
+}
+
+/// Prints the report as one line.
+fn print_report(report: &Report) -> ExitCode {
+    match serde_json::to_string(report) {
+        Ok(text) => print(&format!("{text}\n")),
+        Err(error) => fail(&format!("cannot write the report: {error}"), Exit::Failed),
+    }
+}
+
+fn finish(report: &Report, prints_report: bool) -> ExitCode {
     // A result that is invalid or was not verified stays off stdout: a reader could rely on it.
     let output = match (&report.result, report.outcome) {
         (Some(result), Outcome::Converged) => serde_json::to_string_pretty(result).ok(),
         (Some(_), _) | (None, Outcome::InvalidOutput) => None,
         (None, _) => report.text.clone(),
     };
-    let printed = output.map(|text| print(&format!("{text}\n")));
+    let printed = match prints_report {
+        true => Some(print_report(report)),
+        false => output.map(|text| print(&format!("{text}\n"))),
+    };
     report.to_text().lines().for_each(note);
     if let Ok(environment) = crate::environment::read() {
         reports::write(report, &environment);

@@ -5,15 +5,16 @@ use std::process::ExitCode;
 use pi_coding_agent::Environment;
 use pi_converge::{Decisions, Outcome, Report, ResumeError, RunOptions, list_runs};
 
-use super::{finish, options, until_signal};
-use crate::exit::{Exit, fail, fail_with_hint, note, print};
+use super::{finish, options, refuse, until_signal};
+use crate::exit::{note, print};
 use crate::flags::parse::CommandArgs;
 
 /// Resumes a run.
 pub(super) fn run(args: &CommandArgs, reference: &str, environment: Environment) -> ExitCode {
+    let prints_report = args.value("output-format") == Some("json");
     let decisions = match decisions(args) {
         Ok(decisions) => decisions,
-        Err(error) => return fail(&error, Exit::Usage),
+        Err(error) => return refuse(Outcome::InvalidTask, &[error], prints_report),
     };
     let workspace = args.value("directory").map(|text| environment.cwd.join(text));
     let reference = if reference.contains('/') {
@@ -23,23 +24,32 @@ pub(super) fn run(args: &CommandArgs, reference: &str, environment: Environment)
     };
     let mut options = options(environment);
     options.workspace = workspace;
-    super::super::block_on(perform(reference, decisions, options))
+    super::super::block_on(perform(reference, decisions, options, prints_report))
 }
 
-async fn perform(reference: String, decisions: Decisions, options: RunOptions) -> ExitCode {
+async fn perform(
+    reference: String,
+    decisions: Decisions,
+    options: RunOptions,
+    prints_report: bool,
+) -> ExitCode {
     let interrupt = options.interrupt.clone();
     let resumed = Box::pin(pi_converge::resume(&reference, &decisions, options));
     match until_signal(resumed, &interrupt).await {
-        Ok(report) => finish(&report),
+        Ok(report) => finish(&report, prints_report),
         Err(error) => {
-            let hint = match &error {
+            let advice = match &error {
                 ResumeError::NoWorkspace(_) => Some("name the directory with --directory DIR"),
                 ResumeError::Directory(pi_converge::DirectoryError::NotFound(_)) => {
                     Some("`pi run --list` lists all runs")
                 }
                 _ => None,
             };
-            fail_with_hint(&error.to_string(), hint, Exit::Usage)
+            let code = refuse(Outcome::InvalidTask, &[error.to_string()], prints_report);
+            if let Some(advice) = advice {
+                crate::exit::hint(advice);
+            }
+            code
         }
     }
 }

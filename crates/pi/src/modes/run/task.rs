@@ -33,7 +33,7 @@ pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<Str
                     json_or_text(value),
                 ));
             }),
-            "explain" | "dry-run" | "format" => Ok(()),
+            "explain" | "dry-run" | "format" | "output-format" => Ok(()),
             name => match FIELDS.iter().find(|field| field.flag.long == name) {
                 Some(field) => option_value(field, text).map(|value| input.options.push(value)),
                 None => checks.add(name, text),

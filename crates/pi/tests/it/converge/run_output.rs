@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{configure, run_file, runs};
 use crate::bad_input::{Finished, finish};
-use crate::scenarios::format::{Call, Part, Reply};
+use crate::scenarios::format::{Call, Part, Reply, Status};
 use crate::scenarios::server::Server;
 use crate::test_env::TestEnv;
 
@@ -112,4 +112,61 @@ fn an_invalid_schema_is_an_invalid_task() {
     let (_, server, finished) = run(Vec::new(), &["--json-schema", r#"{"type": 3}"#]);
     finished.assert_failed(2, &["/type"]);
     assert_eq!(server.requests().len(), 0);
+}
+
+/// Returns the only line of stdout as JSON.
+fn object(finished: &Finished) -> Value {
+    let mut lines = finished.stdout.lines();
+    let object = serde_json::from_str(lines.next().unwrap()).unwrap();
+    assert_eq!(lines.next(), None, "{finished:?}");
+    object
+}
+
+#[test]
+fn the_report_is_the_only_object_on_stdout() {
+    let json = ["--output-format", "json"];
+    let (env, _, finished) = run(vec![submission(json!({"count": 2}))], &json);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let printed = object(&finished);
+    assert_eq!(printed, run_file(&env, "report.json"));
+    assert_eq!(printed["result"], json!({"count": 2}));
+
+    let refused = Status { code: 400, headers: Default::default(), body: json!({"error": "no"}) };
+    let invalid = (0..4).map(|_| prose()).collect();
+    let failing = (0..2).map(|_| submission(json!({"count": 1}))).collect();
+    let cases: [(_, Vec<Reply>, &[&str]); 3] = [
+        (10, failing, &["--check", "false", "--rounds", "1"]),
+        (12, invalid, &[]),
+        (1, vec![Reply::Parts(vec![Part::Status(refused)])], &[]),
+    ];
+    for (code, replies, arguments) in cases {
+        let (env, _, finished) = run(replies, &[&json, arguments].concat());
+        assert_eq!(finished.code, Some(code), "{finished:?}");
+        let printed = object(&finished);
+        assert_eq!(printed["exitCode"], code);
+        assert_eq!(printed, run_file(&env, "report.json"));
+    }
+}
+
+#[test]
+fn a_run_that_cannot_start_has_a_report_on_stdout_too() {
+    let env = TestEnv::new();
+    fs::write(env.project().join("task.yaml"), "goal: Go\nlimts: {}\n").unwrap();
+    let cases: [(&[&str], &str); 3] = [
+        (&["run", "task.yaml"], "limts"),
+        (&["run"], "the task is missing"),
+        (&["run", "--resume", "none"], "none"),
+    ];
+    let schema = pi_converge::OutputContract::compile(&pi_converge::report_schema()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for (arguments, reason) in cases {
+        let arguments = [arguments, &["--output-format", "json"]].concat();
+        let finished = finish(env.command(&arguments), &[]);
+        assert_eq!(finished.code, Some(2), "{finished:?}");
+        let printed = object(&finished);
+        assert_eq!((&printed["outcome"], &printed["id"]), (&json!("invalid-task"), &json!("")));
+        assert!(printed["reason"].as_str().unwrap().contains(reason), "{printed}");
+        let violations = runtime.block_on(schema.check(&std::sync::Arc::new(printed)));
+        assert!(violations.is_empty(), "{violations:?}");
+    }
 }
