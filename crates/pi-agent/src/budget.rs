@@ -57,7 +57,8 @@ pub struct Spent {
     pub cost: f64,
     /// Bytes of answers and tool results.
     pub output_bytes: u64,
-    /// Time since the start.
+    /// Time since the start; in milliseconds where it is stored.
+    #[serde(rename = "wallTimeMs", with = "millis")]
     pub wall_time: Duration,
     /// Tool calls by the name of the tool.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -316,5 +317,20 @@ fn used_up(limits: &Limits, spent: &Spent) -> Option<Limit> {
         Some(Limit::OutputBytes)
     } else {
         None
+    }
+}
+
+/// Durations as whole milliseconds.
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
     }
 }

@@ -1,7 +1,7 @@
 //! Hooks: commands of the user that run at fixed positions of a session and may decide.
 //!
 //! For people who extend pi without TypeScript. A hook reads a JSON object on stdin and answers
-//! with a JSON object on stdout, or with its exit code ([`decision`]). [`HookEvent`] lists the
+//! with a JSON object on stdout, or with its exit code (`decision`). [`HookEvent`] lists the
 //! positions, `definition` is the settings group, `process` runs one command, `run` all hooks of an
 //! event, and `extension` connects them to a session.
 //!

@@ -29,7 +29,7 @@ use inputs::{Role, Roles};
 use review::Reviewed;
 
 pub(crate) use command::Stopped;
-pub(crate) use feedback::feedback;
+pub(crate) use feedback::{Progress as FeedbackProgress, feedback};
 pub(crate) use globs::Pattern;
 
 use crate::contract::{Check, Contract, FileCheck, JsonCheck};

@@ -12,7 +12,7 @@ use crate::report::AttemptReport;
 use crate::resume::Continuation;
 use crate::stuck::Watch;
 use crate::tape::Tape;
-use crate::verify::{feedback, proves_nothing};
+use crate::verify::{FeedbackProgress, feedback, proves_nothing};
 
 impl Running {
     /// Makes one attempt.
@@ -128,7 +128,11 @@ impl Running {
                     return self.refused(&sentence).unwrap_or(stuck);
                 }
             };
-            prompt = feedback(&self.contract, &self.checks, rounds - attempt.rounds);
+            let work = FeedbackProgress {
+                rounds_left: rounds - attempt.rounds,
+                has_changes: self.work.has_changes(),
+            };
+            prompt = feedback(&self.contract, &self.checks, work);
             if let Some(note) = note {
                 prompt = format!("{prompt}\n{note}");
             }

@@ -39,6 +39,13 @@ struct Current {
     lines: u64,
 }
 
+impl Work {
+    /// Returns true if the attempt had changed lines at its last verification.
+    pub(super) fn has_changes(&self) -> bool {
+        self.current.as_ref().is_none_or(|current| current.lines > 0)
+    }
+}
+
 /// The end of an attempt that may become the result.
 #[derive(Debug)]
 struct Candidate {
@@ -228,6 +235,13 @@ impl Running {
         match workspace.changes() {
             Ok(changes) => self.describe(&changes),
             Err(error) => self.work.problems.push(error.to_string()),
+        }
+        let has_chosen = self.attempts.iter().any(|attempt| attempt.kept);
+        if ended.outcome == Outcome::Converged
+            && !has_chosen
+            && let Some(last) = self.attempts.last_mut()
+        {
+            last.kept = true;
         }
         let settled = if ended.outcome == Outcome::Converged {
             self.keep_result(&workspace)

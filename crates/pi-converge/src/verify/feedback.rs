@@ -13,8 +13,21 @@ const TOTAL: usize = 24 * 1024;
 /// Failures of one check that are named.
 const MOST_FAILURES: usize = 12;
 
-/// Returns the message that returns failed checks to the agent.
-pub(crate) fn feedback(contract: &Contract, checks: &[CheckReport], rounds_left: u32) -> String {
+/// Bytes of the goal that are repeated.
+const GOAL: usize = 2 * 1024;
+
+/// The work of the agent so far, as far as feedback depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress {
+    /// Rounds after the next one.
+    pub(crate) rounds_left: u32,
+    /// The run has changed a file.
+    pub(crate) has_changes: bool,
+}
+
+/// Returns the message that returns failed checks to the agent. Small models follow its last lines
+/// and forget the goal, so both are repeated there.
+pub(crate) fn feedback(contract: &Contract, checks: &[CheckReport], work: Progress) -> String {
     let failed: Vec<&CheckReport> = checks.iter().filter(|check| check.failed()).collect();
     let mut text = format!(
         "The task is not complete. {} of {} checks failed after your last change.\n",
@@ -44,12 +57,25 @@ pub(crate) fn feedback(contract: &Contract, checks: &[CheckReport], rounds_left:
         "- Checks run with the original tests and check scripts. Edits to them have no effect.\n",
     );
     text.push_str("- Run the failed command yourself before you finish, if you can.\n");
-    let _ = match rounds_left {
+    let _ = match work.rounds_left {
         0 => writeln!(text, "- This is the last round."),
         1 => writeln!(text, "- One more round follows this one."),
         rounds => writeln!(text, "- {rounds} more rounds follow this one."),
     };
+    let _ = write!(text, "\nThe goal is still:\n{}\n", head(contract.goal.trim()));
+    if !work.has_changes {
+        text.push_str(
+            "\nNo file is changed so far. An answer alone changes nothing: call a tool that changes \
+             the files, for example write with the complete corrected content of a file.\n",
+        );
+    }
     text
+}
+
+/// Returns the beginning of the goal.
+fn head(goal: &str) -> &str {
+    let end = (0..=GOAL.min(goal.len())).rev().find(|end| goal.is_char_boundary(*end));
+    goal.get(..end.unwrap_or(0)).unwrap_or(goal)
 }
 
 fn describe(text: &mut String, contract: &Contract, check: &CheckReport) {
