@@ -154,7 +154,7 @@ pub(super) fn field(pointer: &str) -> String {
     field
 }
 
-/// Returns the pointer of a field as people write it: the inverse of [`field`].
+/// Returns the pointer of a field as people write it: the inverse of `field`.
 pub fn pointer_of(field: &str) -> String {
     let mut pointer = String::new();
     for part in field.replace('[', ".").replace(']', "").split('.') {

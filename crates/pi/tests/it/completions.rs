@@ -75,7 +75,7 @@ fn bash_offers_completions() {
             &["list", "search", "show", "export", "fork", "rename", "rm", "prune"],
         ),
         (&["pi", "sessions", "list", "--l"], &["--limit"]),
-        (&["pi", "sessions", "export", "--format", ""], &["html", "markdown", "jsonl"]),
+        (&["pi", "sessions", "export", "--format", ""], &["html", "markdown", "jsonl", "atif"]),
         (&["pi", "sessions", "show", "not"], &["notes.md"]),
         (&["pi", "sessions", "show", ""], &["0193aaaa", "0193bbbb"]),
         (&["pi", "sessions", "export", "0193a"], &["0193aaaa"]),
