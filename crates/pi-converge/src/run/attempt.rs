@@ -130,7 +130,7 @@ impl Running {
             };
             let work = FeedbackProgress {
                 rounds_left: rounds - attempt.rounds,
-                has_changes: self.work.has_changes(),
+                has_changes: self.work.has_changes,
             };
             prompt = feedback(&self.contract, &self.checks, work);
             if let Some(note) = note {

@@ -24,6 +24,8 @@ pub(crate) struct Work {
     current: Option<Current>,
     /// Attempts that can become the result, for the strategy `best`.
     candidates: Vec<Candidate>,
+    /// The attempt had changed a file at its last verification.
+    pub(super) has_changes: bool,
     pub(crate) files: Vec<FileReport>,
     pub(crate) diff: Option<String>,
     pub(crate) diff_file: Option<PathBuf>,
@@ -37,13 +39,6 @@ struct Current {
     verifier: Verifier,
     /// Added and removed lines at the last verification.
     lines: u64,
-}
-
-impl Work {
-    /// Returns true if the attempt had changed lines at its last verification.
-    pub(super) fn has_changes(&self) -> bool {
-        self.current.as_ref().is_none_or(|current| current.lines > 0)
-    }
 }
 
 /// The end of an attempt that may become the result.
@@ -176,6 +171,7 @@ impl Running {
     pub(super) async fn verify(&mut self, attempt: u32, round: u32) -> Result<bool, Ended> {
         if let Some(checks) = self.options.tape.replayed("checks") {
             self.checks = checks;
+            self.work.has_changes = self.options.tape.replayed("changed").unwrap_or_default();
             return Ok(self.checks.iter().all(|check| check.passed));
         }
         let Some(current) = &mut self.work.current else { return Ok(false) };
@@ -185,9 +181,11 @@ impl Running {
         let result = self.result.as_ref();
         let done = current.verifier.verify(Round { attempt, round }, result, &report).await?;
         current.lines = done.changes.lines();
+        self.work.has_changes = !done.changes.files.is_empty();
         let passed = done.passed();
         self.checks = self.result_check().into_iter().chain(done.checks).collect();
         self.options.tape.record("checks", &self.checks);
+        self.options.tape.record("changed", &self.work.has_changes);
         for note in done.notes {
             self.note(note);
         }

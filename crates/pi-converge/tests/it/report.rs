@@ -27,7 +27,7 @@ fn hostile() -> Value {
         ],
         "before": [], "provesNothing": false, "attempts": [],
         "limits": {"spent": {"turns": 3, "toolCalls": 1, "tokens": 1200, "cost": 0.0125,
-            "outputBytes": 10, "wallTime": {"secs": 60, "nanos": 0}}, "limits": {"turns": 500}},
+            "outputBytes": 10, "wallTimeMs": 60000}, "limits": {"turns": 500}},
         "actions": [
             {"id": "c1", "tool": "bash", "what": "sudo rm -rf / | x", "decision": "refused",
              "reasons": ["sudo: a rule forbids it"], "failed": true}],

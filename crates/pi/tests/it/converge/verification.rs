@@ -103,7 +103,13 @@ fn failures_go_back_to_the_agent() {
     - Checks run with the original tests and check scripts. Edits to them have no effect.
     - Run the failed command yourself before you finish, if you can.
     - 3 more rounds follow this one.
+
+    The goal is still:
+    Repair the value.
+
+    No file is changed so far. An answer alone changes nothing: call a tool that changes the files, for example write with the complete corrected content of a file.
     "#);
+    assert_eq!(run.report["attempts"][0]["kept"], true);
     assert_eq!(run.report["attempts"][0]["rounds"], 2);
     assert_eq!(run.report["before"][0]["passed"], false);
     assert_eq!(run.report["provesNothing"], false);
