@@ -101,6 +101,8 @@ fn tool_texts(test: &TestSession) -> Vec<String> {
 #[test]
 fn every_event_of_pi_is_an_event_or_a_question() {
     let mut names: BTreeSet<&str> = QuestionKind::ALL.iter().map(|kind| kind.name()).collect();
+    // Ours: hooks and guardrails see the expanded prompt.
+    assert!(names.remove("before_prompt"));
     let model = Arc::new(pi_ai::faux::Faux::model());
     let samples = [
         SessionEvent::SessionStart { reason: StartReason::New, previous_session_file: None },
