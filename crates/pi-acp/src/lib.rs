@@ -1,0 +1,1 @@
+//! The Agent Client Protocol: sessions of pi for editors and other agents.

@@ -1,0 +1,19 @@
+//! JSON-RPC 2.0, for the Model Context Protocol and the Agent Client Protocol.
+//!
+//! The crate knows requests, notifications, responses and the order in which they travel. It knows
+//! no method of any protocol, starts no process and opens no socket.
+//!
+//! - [`message`]: messages as data, with their parser.
+//! - [`calls`]: the table of open calls, without I/O.
+//! - [`lines`]: bytes to lines of bounded length, without I/O.
+//! - [`connection`]: both directions over a reader and a writer. Start reading here.
+
+pub mod calls;
+pub mod connection;
+pub mod lines;
+pub mod message;
+
+pub use calls::Calls;
+pub use connection::{CallError, Connection, Ended, Incoming, Limits, Pending, Service};
+pub use lines::{Line, Lines};
+pub use message::{Error, Id, Invalid, Message, Notification, Request, Response};

@@ -1,0 +1,346 @@
+//! Messages as data: requests, notifications, responses, and their parser.
+
+use std::fmt;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+/// The id of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Id {
+    /// A whole number.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+impl Id {
+    /// Returns the id in a JSON value: a whole number or a text.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(Self::Text(text.clone())),
+            // Some programs write whole numbers as `1.0`.
+            Value::Number(number) => number
+                .as_i64()
+                .or_else(|| {
+                    let number = number.as_f64()?;
+                    let is_whole = number.fract() == 0.0 && number.abs() < 9e15;
+                    is_whole.then_some(number as i64)
+                })
+                .map(Self::Number),
+            _ => None,
+        }
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => number.serialize(serializer),
+            Self::Text(text) => text.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Self::from_value(&value).ok_or_else(|| D::Error::custom("an id is a number or a text"))
+    }
+}
+
+/// A message that expects a response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Id of the request, unique among the open ones of its sender.
+    pub id: Id,
+    /// Name of the method.
+    pub method: String,
+    /// Parameters: an object or an array.
+    pub params: Option<Value>,
+}
+
+/// A message without a response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notification {
+    /// Name of the method.
+    pub method: String,
+    /// Parameters: an object or an array.
+    pub params: Option<Value>,
+}
+
+/// The end of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// Id of the request; `None` if the request could not be read.
+    pub id: Option<Id>,
+    /// The result, or the error.
+    pub result: Result<Value, Error>,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// A call.
+    Request(Request),
+    /// A message without a response.
+    Notification(Notification),
+    /// The end of a call.
+    Response(Response),
+}
+
+/// The error of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message} ({code})")]
+pub struct Error {
+    /// Kind of the error.
+    pub code: i64,
+    /// One sentence for people.
+    #[serde(default)]
+    pub message: String,
+    /// More about the error, as its method defines it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+impl Error {
+    /// The text is not JSON.
+    pub const PARSE: i64 = -32700;
+    /// The JSON value is not a request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// The method does not exist.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters do not fit the method.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// The method failed.
+    pub const INTERNAL: i64 = -32603;
+
+    /// Makes an error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// Adds data.
+    #[must_use]
+    pub fn with_data(mut self, data: Value) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// The error of a method that does not exist.
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(Self::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+    }
+
+    /// The error of parameters that do not fit the method.
+    pub fn invalid_params(problem: impl fmt::Display) -> Self {
+        Self::new(Self::INVALID_PARAMS, format!("Invalid params: {problem}"))
+    }
+
+    /// The error of a method that failed.
+    pub fn internal(problem: impl fmt::Display) -> Self {
+        Self::new(Self::INTERNAL, problem.to_string())
+    }
+}
+
+/// A text that is no message.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Invalid {
+    /// The text is not JSON.
+    #[error("not JSON: {0}")]
+    Json(String),
+    /// The JSON value is not a message.
+    #[error("not a JSON-RPC message: {problem}")]
+    Shape {
+        /// What is wrong.
+        problem: &'static str,
+        /// Id of the message, if it has one.
+        id: Option<Id>,
+    },
+}
+
+impl Invalid {
+    /// Returns the response that the sender of the text gets.
+    pub fn response(&self) -> Response {
+        match self {
+            Self::Json(problem) => Response {
+                id: None,
+                result: Err(Error::new(Error::PARSE, format!("Parse error: {problem}"))),
+            },
+            Self::Shape { problem, id } => Response {
+                id: id.clone(),
+                result: Err(Error::new(
+                    Error::INVALID_REQUEST,
+                    format!("Invalid request: {problem}"),
+                )),
+            },
+        }
+    }
+}
+
+impl Message {
+    /// Makes a request.
+    pub fn request(id: Id, method: impl Into<String>, params: Option<Value>) -> Self {
+        Self::Request(Request { id, method: method.into(), params })
+    }
+
+    /// Makes a notification.
+    pub fn notification(method: impl Into<String>, params: Option<Value>) -> Self {
+        Self::Notification(Notification { method: method.into(), params })
+    }
+
+    /// Makes a response.
+    pub fn response(id: Id, result: Result<Value, Error>) -> Self {
+        Self::Response(Response { id: Some(id), result })
+    }
+
+    /// Reads a message.
+    pub fn parse(text: &[u8]) -> Result<Self, Invalid> {
+        let value: Value =
+            serde_json::from_slice(text).map_err(|error| Invalid::Json(error.to_string()))?;
+        Self::from_value(value)
+    }
+
+    /// Reads a message from a JSON value.
+    pub fn from_value(value: Value) -> Result<Self, Invalid> {
+        let Value::Object(mut object) = value else {
+            return Err(Invalid::Shape { problem: "it is not an object", id: None });
+        };
+        let id = object.get("id").and_then(Id::from_value);
+        let invalid = |problem| Invalid::Shape { problem, id: id.clone() };
+        if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return Err(invalid("`jsonrpc` is not \"2.0\""));
+        }
+        match object.remove("method") {
+            Some(Value::String(method)) => {
+                let params = match object.remove("params") {
+                    None | Some(Value::Null) => None,
+                    Some(params @ (Value::Object(_) | Value::Array(_))) => Some(params),
+                    Some(_) => return Err(invalid("`params` is no object and no array")),
+                };
+                match (object.contains_key("id"), id) {
+                    (false, _) => Ok(Self::Notification(Notification { method, params })),
+                    (true, Some(id)) => Ok(Self::Request(Request { id, method, params })),
+                    (true, None) => Err(Invalid::Shape {
+                        problem: "`id` is no whole number and no text",
+                        id: None,
+                    }),
+                }
+            }
+            Some(_) => Err(invalid("`method` is not a text")),
+            None => Self::response_from(object, id),
+        }
+    }
+
+    fn response_from(mut object: Map<String, Value>, id: Option<Id>) -> Result<Self, Invalid> {
+        let error = object.remove("error").filter(|error| !error.is_null());
+        let result = match (object.remove("result"), error) {
+            (_, Some(error)) => match serde_json::from_value(error) {
+                Ok(error) => Err(error),
+                Err(_) => return Err(Invalid::Shape { problem: "`error` has no code", id }),
+            },
+            (Some(result), None) => Ok(result),
+            (None, None) => {
+                let problem = "it has no method, no result and no error";
+                return Err(Invalid::Shape { problem, id });
+            }
+        };
+        Ok(Self::Response(Response { id, result }))
+    }
+
+    /// Returns the message as a JSON value.
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Request(Request { id, method, params }) => with_params(
+                json!({ "jsonrpc": "2.0", "id": id, "method": method }),
+                params.as_ref(),
+            ),
+            Self::Notification(Notification { method, params }) => {
+                with_params(json!({ "jsonrpc": "2.0", "method": method }), params.as_ref())
+            }
+            Self::Response(Response { id, result: Ok(result) }) => {
+                json!({ "jsonrpc": "2.0", "id": id, "result": result })
+            }
+            Self::Response(Response { id, result: Err(error) }) => {
+                json!({ "jsonrpc": "2.0", "id": id, "error": error })
+            }
+        }
+    }
+
+    /// Returns the message as one line, with its line feed.
+    pub fn to_line(&self) -> Vec<u8> {
+        let mut line = self.to_value().to_string().into_bytes();
+        line.push(b'\n');
+        line
+    }
+}
+
+fn with_params(mut message: Value, params: Option<&Value>) -> Value {
+    if let (Some(object), Some(params)) = (message.as_object_mut(), params) {
+        object.insert("params".to_owned(), params.clone());
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_a_round_trip() {
+        let messages = [
+            Message::request(Id::Number(1), "a/b", Some(json!({ "x": 1 }))),
+            Message::request(Id::Text("k".to_owned()), "a", None),
+            Message::notification("n", Some(json!([1]))),
+            Message::response(Id::Number(2), Ok(Value::Null)),
+            Message::response(Id::Number(3), Err(Error::method_not_found("z"))),
+            Message::Response(Response { id: None, result: Err(Error::new(Error::PARSE, "p")) }),
+        ];
+        for message in messages {
+            assert_eq!(Message::parse(&message.to_line()).as_ref(), Ok(&message));
+        }
+    }
+
+    #[test]
+    fn invalid_texts_are_errors_with_the_id_that_they_have() {
+        let cases = [
+            ("{", Error::PARSE, None),
+            ("[]", Error::INVALID_REQUEST, None),
+            (r#"{"id":1,"method":"m"}"#, Error::INVALID_REQUEST, Some(Id::Number(1))),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"m"}"#, Error::INVALID_REQUEST, None),
+            (r#"{"jsonrpc":"2.0","id":4}"#, Error::INVALID_REQUEST, Some(Id::Number(4))),
+            (r#"{"jsonrpc":"2.0","id":5,"method":7}"#, Error::INVALID_REQUEST, Some(Id::Number(5))),
+            (
+                r#"{"jsonrpc":"2.0","id":6,"method":"m","params":7}"#,
+                Error::INVALID_REQUEST,
+                Some(Id::Number(6)),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":8,"error":"no"}"#,
+                Error::INVALID_REQUEST,
+                Some(Id::Number(8)),
+            ),
+        ];
+        for (text, code, id) in cases {
+            let response = Message::parse(text.as_bytes()).expect_err(text).response();
+            assert_eq!(response.id, id, "{text}");
+            assert_eq!(response.result.expect_err(text).code, code, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_id_may_be_a_float_without_a_fraction() {
+        let message = Message::parse(br#"{"jsonrpc":"2.0","id":7.0,"result":{}}"#);
+        assert_eq!(message, Ok(Message::response(Id::Number(7), Ok(json!({})))));
+    }
+}

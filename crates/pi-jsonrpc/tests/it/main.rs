@@ -1,0 +1,3 @@
+//! Connections over in-memory pipes.
+
+mod connection;

@@ -1,0 +1,4 @@
+//! The Model Context Protocol: records of both eras of it, a client and a server.
+//!
+//! The crate speaks the protocol over pipes and HTTP. It stores nothing, asks nobody and reads no
+//! setting: those who use it supply tokens, answers to a server's questions, and processes.
