@@ -6,7 +6,7 @@
 mod auth;
 mod directories;
 mod error;
-mod file;
+pub(crate) mod file;
 mod lock;
 mod models_store;
 mod resolver;

@@ -57,6 +57,8 @@ pub mod guard;
 pub mod guardrails;
 pub mod hooks;
 #[doc(hidden)]
+pub mod mcp;
+#[doc(hidden)]
 pub mod models;
 mod omissions;
 #[doc(hidden)]

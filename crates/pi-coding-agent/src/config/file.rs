@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Serialize as _;
 use serde_json::{Map, Value};
 
 use super::ConfigError;
@@ -16,19 +17,19 @@ use super::lock::Lock;
 
 /// A JSON file with its properties.
 #[derive(Debug, Clone)]
-pub(super) struct JsonFile {
-    pub(super) path: PathBuf,
+pub(crate) struct JsonFile {
+    pub(crate) path: PathBuf,
     /// Age at which a lock is stale.
-    pub(super) stale: Duration,
+    pub(crate) stale: Duration,
     /// Users who may read the file.
-    pub(super) access: Access,
+    pub(crate) access: Access,
     /// Text after the closing brace.
-    pub(super) end: &'static str,
+    pub(crate) end: &'static str,
 }
 
 /// The users who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// Only the owner.
     Private,
     /// As the umask says.
@@ -37,7 +38,7 @@ pub(super) enum Access {
 
 impl JsonFile {
     /// Reads the object in the file. `None` if the file does not exist or is empty.
-    pub(super) fn read(&self) -> Result<Option<Map<String, Value>>, ConfigError> {
+    pub(crate) fn read(&self) -> Result<Option<Map<String, Value>>, ConfigError> {
         match read_object(&self.path) {
             Ok(Content::Object(object)) => Ok(Some(object)),
             Ok(Content::Absent) => Ok(None),
@@ -55,14 +56,14 @@ impl JsonFile {
     }
 
     /// Takes the lock and reads the current content.
-    pub(super) fn open(&self) -> Result<OpenFile<'_>, ConfigError> {
+    pub(crate) fn open(&self) -> Result<OpenFile<'_>, ConfigError> {
         self.create_directory()?;
         let lock = Lock::take(&self.path, self.stale)?;
         self.open_locked(lock)
     }
 
     /// Creates the directory of the file, which a lock needs.
-    pub(super) fn create_directory(&self) -> Result<(), ConfigError> {
+    pub(crate) fn create_directory(&self) -> Result<(), ConfigError> {
         let Some(directory) = self.path.parent() else { return Ok(()) };
         create_directory(directory, self.access).map_err(ConfigError::write(&self.path))
     }
@@ -78,25 +79,48 @@ impl JsonFile {
 }
 
 /// A file under its lock. Dropping it changes nothing.
-pub(super) struct OpenFile<'f> {
+pub(crate) struct OpenFile<'f> {
     file: &'f JsonFile,
     lock: Lock,
     /// Content of the file, to be changed.
-    pub(super) content: Map<String, Value>,
+    pub(crate) content: Map<String, Value>,
 }
 
 impl OpenFile<'_> {
     /// Writes the content and keeps the lock.
-    pub(super) fn write(&self) -> Result<(), ConfigError> {
+    pub(crate) fn write(&self) -> Result<(), ConfigError> {
+        self.write_indented("  ")
+    }
+
+    /// Writes the content with the indentation that the file has, and keeps the lock.
+    pub(crate) fn write_as_found(&self) -> Result<(), ConfigError> {
+        let text = fs::read_to_string(&self.file.path).unwrap_or_default();
+        self.write_indented(indentation(&text).unwrap_or("  "))
+    }
+
+    fn write_indented(&self, indent: &str) -> Result<(), ConfigError> {
         let path = &self.file.path;
-        let mut text = serde_json::to_string_pretty(&self.content)
+        let mut text = Vec::new();
+        let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
+        let mut writer = serde_json::Serializer::with_formatter(&mut text, formatter);
+        self.content
+            .serialize(&mut writer)
             .map_err(|error| ConfigError::write(path)(error.into()))?;
-        text.push_str(self.file.end);
+        text.extend_from_slice(self.file.end.as_bytes());
         if !self.lock.is_held() {
             return Err(ConfigError::LockLost { path: path.clone() });
         }
-        replace(path, text.as_bytes(), self.file.access).map_err(ConfigError::write(path))
+        replace(path, &text, self.file.access).map_err(ConfigError::write(path))
     }
+}
+
+/// Returns the blanks before the first indented line of a text.
+fn indentation(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| {
+        let rest = line.trim_start_matches([' ', '\t']);
+        let blanks = &line[..line.len() - rest.len()];
+        (!blanks.is_empty() && !rest.trim().is_empty()).then_some(blanks)
+    })
 }
 
 enum Content {
@@ -136,7 +160,7 @@ fn read_object(path: &Path) -> Result<Content, ConfigError> {
 }
 
 /// Describes the type of a value.
-pub(super) fn kind(value: &Value) -> &'static str {
+pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",

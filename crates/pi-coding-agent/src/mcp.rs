@@ -1,0 +1,3 @@
+//! Servers of the Model Context Protocol in sessions: their configuration, connections and tools.
+
+pub mod config;
