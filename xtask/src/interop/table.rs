@@ -19,6 +19,7 @@ pub(super) struct Table {
 }
 
 const FAILED: &str = "FAILED";
+const SKIPPED: &str = "skipped";
 
 impl Table {
     /// Adds a conversation with a peer.
@@ -40,7 +41,7 @@ impl Table {
 
     /// Adds a peer that was skipped, with the reason.
     pub(super) fn skip(&mut self, peer: &str, why: &str) {
-        self.whole_peer(peer, "skipped", why);
+        self.whole_peer(peer, SKIPPED, why);
     }
 
     /// Adds a peer that failed, with the reason.
@@ -51,6 +52,11 @@ impl Table {
     /// Returns the number of failed conversations.
     pub(super) fn failures(&self) -> usize {
         self.failures
+    }
+
+    /// Returns whether anything was tested.
+    pub(super) fn ran(&self) -> bool {
+        self.rows.iter().any(|[.., outcome]| !outcome.starts_with(SKIPPED))
     }
 
     fn whole_peer(&mut self, peer: &str, outcome: &str, why: &str) {
