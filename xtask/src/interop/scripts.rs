@@ -54,6 +54,7 @@ pub(super) fn run(
     // Peers are on this machine; a configured proxy must not be used.
     let output = command
         .env("NO_PROXY", "127.0.0.1")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .stderr(Stdio::inherit())
         .output()
         .map_err(|source| InteropError::Io { what: format!("run {peer}"), source })?;
