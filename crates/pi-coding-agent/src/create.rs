@@ -4,6 +4,7 @@
 //! leaves open is found as the user of the command line would expect. `Services` is what stays when
 //! one session replaces another.
 
+mod builtins;
 mod checkpointing;
 mod extensions;
 mod guarding;
@@ -29,6 +30,7 @@ use pi_tools::{ConnectError, ExecutorSpec};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
+pub use builtins::BuiltinExtension;
 pub(crate) use extensions::LoadedExtensions;
 pub use extensions::OpenExtension;
 pub use guarding::load_guard;
@@ -91,6 +93,8 @@ pub struct AgentOptions {
     pub approve: Option<bool>,
     /// Extensions of the program, in load order, before those of files.
     pub extensions: Vec<Arc<dyn Extension>>,
+    /// Built-in extensions, in load order, after those of files.
+    pub builtins: Vec<BuiltinExtension>,
     /// Opens the extension files of the user, the project and packages. Without it they are
     /// reported as omissions.
     pub open_extension: Option<OpenExtension>,
@@ -160,6 +164,7 @@ impl AgentOptions {
             resources: ResourceFlags::default(),
             approve: None,
             extensions: Vec::new(),
+            builtins: Vec::new(),
             open_extension: None,
             flags: Vec::new(),
             ui: Arc::new(NoUi),

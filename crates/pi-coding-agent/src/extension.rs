@@ -42,11 +42,12 @@ pub use questions::{
     TurnEnd, UserBash, UserBashHandling, Warming,
 };
 pub use registry::{
-    ArgumentCompleter, Command, CommandHandler, Completion, CompletionProvider, CompletionRequest,
-    Exposure, Flag, FlagKind, FlagValue, NamedCommand, ProviderRegistration, Registry,
-    RegistryError, RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Route,
-    RouteReason, RouteRequest, Router, Shortcut, Suggestion, Suggestions, ToolRegistration,
-    VIRTUAL_API, VirtualModel, command_handler,
+    ArgumentCompleter, CallableTool, Command, CommandHandler, Completion, CompletionProvider,
+    CompletionRequest, Exposure, Flag, FlagKind, FlagValue, Loadout, LoadoutChange, NamedCommand,
+    Namespace, PrepareLoadout, ProviderRegistration, Registry, RegistryError, RenderRequest,
+    RenderTarget, Rendered, RenderedTool, Renderer, Route, RouteReason, RouteRequest, Router,
+    Shortcut, Suggestion, Suggestions, ToolRegistration, ToolWait, VIRTUAL_API, VirtualModel,
+    WaitForTools, command_handler,
 };
 pub use runner::{Asked, ExtensionFailure, Extensions};
 pub use ui::{

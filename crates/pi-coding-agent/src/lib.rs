@@ -72,9 +72,9 @@ pub mod suggest;
 mod tap;
 
 pub use create::{
-    AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, OpenExtension,
-    ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, UserShell,
-    create_agent_session, find_flags, find_omissions,
+    AgentOptions, BuiltinExtension, CreateError, Created, CustomModel, MixedToolEntries,
+    NotCreated, OpenExtension, ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError,
+    UserShell, create_agent_session, find_flags, find_omissions,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

@@ -8,7 +8,8 @@
 //! that wait, `context` the part of the log that the model reads, `toolbox` the tools, `selection`
 //! the model, its level and its tools, `subscribers` the listeners. The other files are operations:
 //! `prompt` is the entry point, `run` leads until everything is settled, `loop_events` handles each
-//! event of the loop, `provider_hooks` the requests; then `retry`, `compact`, `shell`, `tree`,
+//! event of the loop, `provider_hooks` the requests, `loadout` their tools, `nested_calls` the calls of tools by
+//! tools; then `retry`, `compact`, `shell`, `tree`,
 //! `queue`, `stats`, `cache_warming` and `cache_health`.
 
 mod cache_health;
@@ -19,8 +20,10 @@ mod event;
 mod extension_access;
 mod fallback;
 mod intervention;
+mod loadout;
 mod loop_events;
 mod meter;
+mod nested_calls;
 mod output;
 mod parts;
 mod pending;
@@ -55,9 +58,9 @@ pub use event::{
     FallbackReason, MessageDelta, ModelKey, ModelSource, SessionEvent, ShutdownReason, StartReason,
     SummarySource,
 };
-pub use extension_access::NestedCall;
 pub use intervention::{Intervention, InterventionAction, InterventionSource};
 pub use meter::Meter;
+pub use nested_calls::NestedCall;
 pub use parts::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptChange, PromptFn, SaveSettingFn,
     SessionParts,
@@ -83,6 +86,7 @@ use crate::models::ModelRegistry;
 use cache_health::CacheHealth;
 use cache_warming::{CacheWarmer, WarmedProvider};
 use context::ContextState;
+use nested_calls::NestedCalls;
 use pending::Pending;
 use phase::Activity;
 use provider_hooks::{Chunks, RoutingProvider};
@@ -132,6 +136,7 @@ struct Inner {
     selection: Mutex<Selection>,
     settings: Mutex<SessionSettings>,
     commands: Mutex<RunningCommands>,
+    nested_calls: Mutex<NestedCalls>,
     chunks: Chunks,
     limits: LimitLog,
     /// Subscribers of this session.
@@ -229,6 +234,7 @@ impl AgentSession {
                 selection: Mutex::new(selection),
                 settings: Mutex::new(parts.settings),
                 commands: Mutex::default(),
+                nested_calls: Mutex::default(),
                 chunks: Chunks::default(),
                 limits,
                 subscribers: Subscribers::default(),

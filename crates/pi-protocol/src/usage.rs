@@ -104,6 +104,40 @@ impl Usage {
     }
 }
 
+impl std::ops::AddAssign<&Usage> for Usage {
+    /// Adds the usage of another request. The sum is the charge of the provider only if both
+    /// totals are.
+    fn add_assign(&mut self, other: &Usage) {
+        let either = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.cache_write_1h = either(self.cache_write_1h, other.cache_write_1h);
+        self.reasoning = either(self.reasoning, other.reasoning);
+        self.total_tokens = self.total_tokens.saturating_add(other.total_tokens);
+        self.cost += &other.cost;
+    }
+}
+
+impl std::ops::AddAssign<&Cost> for Cost {
+    /// Adds the cost of another request.
+    fn add_assign(&mut self, other: &Cost) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.total += other.total;
+        self.total_from_provider = match (self.total_from_provider, other.total_from_provider) {
+            (Some(a), Some(b)) => Some(a && b),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
 fn per_million(rate: f64, tokens: u64) -> f64 {
     // Token counts stay far below 2^53.
     let tokens = tokens as f64;

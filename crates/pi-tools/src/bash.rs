@@ -22,7 +22,7 @@ use pi_agent::{Budget, FnTool, Invocation, ToolError, ToolOutput, Updates};
 use pi_protocol::{CancelToken, Effects};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -79,7 +79,23 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     needs_background: false,
     build: |workspace| Some(bash(workspace)),
     effects,
+    output_schema: Some(output_schema),
 };
+
+/// The end of a command and its output.
+fn output_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "output": { "type": "string", "description": "stdout and stderr, possibly shortened" },
+            "truncated": { "type": "boolean" },
+            "full_output_path": { "type": "string", "description": "File with all output" },
+            "exit_code": { "type": ["number", "null"], "description": "null after a signal" },
+            "wall_time_seconds": { "type": "number" },
+        },
+        "required": ["output", "truncated", "exit_code", "wall_time_seconds"],
+    })
+}
 
 fn effects(arguments: &Map<String, Value>) -> Effects {
     let Some(command) = call::text(arguments, "command") else { return Effects::unknown() };

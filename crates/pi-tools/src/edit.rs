@@ -56,6 +56,7 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     needs_background: false,
     build: |workspace| Some(edit(workspace)),
     effects,
+    output_schema: None,
 };
 
 fn effects(arguments: &Map<String, Value>) -> Effects {

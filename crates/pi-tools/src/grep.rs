@@ -59,6 +59,7 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     needs_background: false,
     build: |workspace| Some(grep(workspace)),
     effects,
+    output_schema: None,
 };
 
 fn effects(arguments: &Map<String, Value>) -> Effects {

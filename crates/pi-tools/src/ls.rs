@@ -37,6 +37,7 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     needs_background: false,
     build: |workspace| Some(ls(workspace)),
     effects,
+    output_schema: None,
 };
 
 fn effects(arguments: &Map<String, Value>) -> Effects {

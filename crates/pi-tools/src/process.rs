@@ -38,6 +38,7 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     needs_background: true,
     build: |workspace| workspace.background().cloned().map(process),
     effects,
+    output_schema: None,
 };
 
 /// The tool only affects processes that `bash` started in this session.

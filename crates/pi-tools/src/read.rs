@@ -41,7 +41,27 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     needs_background: false,
     build: |workspace| Some(read(workspace)),
     effects,
+    output_schema: Some(output_schema),
 };
+
+/// The text of a file, or an image.
+fn output_schema() -> Value {
+    json!({
+        "anyOf": [
+            { "type": "string" },
+            {
+                "type": "object",
+                "properties": {
+                    "type": { "const": "image" },
+                    "data": { "type": "string" },
+                    "mimeType": { "type": "string" },
+                    "note": { "type": "string" },
+                },
+                "required": ["type", "data", "mimeType", "note"],
+            },
+        ],
+    })
+}
 
 fn effects(arguments: &Map<String, Value>) -> Effects {
     let Some(path) = call::text(arguments, "path").or(call::text(arguments, "file_path")) else {

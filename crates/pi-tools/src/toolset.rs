@@ -41,9 +41,17 @@ pub struct Builtin {
     pub(crate) build: fn(Arc<Workspace>) -> Option<FnTool>,
     /// Declares the effects of a call.
     pub(crate) effects: fn(&Map<String, Value>) -> Effects,
+    /// Returns the schema of the structured content of results.
+    pub(crate) output_schema: Option<fn() -> Value>,
 }
 
 impl Builtin {
+    /// Returns the schema of the structured content of results; `None` for tools whose results are
+    /// text.
+    pub fn output_schema(&self) -> Option<Value> {
+        self.output_schema.map(|schema| schema())
+    }
+
     /// Builds the tool for a workspace; `None` if the workspace does not support it.
     pub fn build(&self, workspace: &Arc<Workspace>) -> Option<Arc<dyn AgentTool>> {
         let tool = (self.build)(Arc::clone(workspace))?;

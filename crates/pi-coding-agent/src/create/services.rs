@@ -9,6 +9,7 @@ use pi_session::Session;
 use pi_tools::toolset;
 use serde_json::{Map, Value};
 
+use super::builtins::open_builtins;
 use super::checkpointing;
 use super::extensions::{LoadedExtensions, open_all, set_flags};
 use super::model::choose_model;
@@ -106,6 +107,7 @@ impl Services {
     /// Opens all extensions anew, for a reload.
     pub(crate) fn open_extensions(&self) -> Vec<Arc<dyn Extension>> {
         let mut all = open_all(&self.options, &self.resources.extensions);
+        all.extend(open_builtins(&self.options, &self.settings()));
         all.extend(self.restrictions());
         all
     }
@@ -257,13 +259,25 @@ impl Services {
             tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, origin)).collect::<Vec<_>>()
         };
         let has_extensions = extensions.registry().has_extensions();
+        let builtins = open_builtins(&options, &self.settings());
+        for extension in builtins {
+            failures.extend(extensions.add(extension).await);
+        }
+        let registered: Vec<String> = {
+            let tools = extensions.registry().tools();
+            tools.iter().map(|one| one.tool.declaration().name.clone()).collect()
+        };
         for extension in self.restrictions() {
             failures.extend(extensions.add(extension).await);
         }
-        let unknown = self.unknown_tools(&options, &settings, has_extensions)?;
+        let unknown = match has_extensions {
+            // Extensions may register any name later.
+            true => Vec::new(),
+            false => self.unknown_tools(&options, &settings, &registered)?,
+        };
         let builtin = guarded(toolset::all(&workspace), ToolOrigin::Builtin);
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
-        let tools = options.tools.choose(builtin, custom, &settings);
+        let tools = options.tools.choose(builtin, custom, &registered, &settings);
         let mut diagnostics = chosen.diagnostics;
         if let Some(parent) = &options.parent_guard {
             guard.share_checkpoints(parent);
@@ -310,19 +324,16 @@ impl Services {
         Ok(Built { session, diagnostics, omissions, failures })
     }
 
-    /// Returns the selected tools that do not exist. Extensions may register any name later.
+    /// Returns the selected tools that do not exist.
     fn unknown_tools(
         &self,
         options: &AgentOptions,
         settings: &Settings,
-        has_extensions: bool,
+        registered: &[String],
     ) -> Result<Vec<Omission>, CreateError> {
-        if has_extensions {
-            return Ok(Vec::new());
-        }
         let builtin = toolset::BUILTIN_TOOLS.iter().map(|tool| tool.name.to_owned());
         let custom = options.custom_tools.iter().map(|tool| tool.declaration().name.clone());
-        let known: Vec<String> = builtin.chain(custom).collect();
+        let known: Vec<String> = builtin.chain(custom).chain(registered.iter().cloned()).collect();
         Ok(options.tools.unknown(settings, &known)?)
     }
 }

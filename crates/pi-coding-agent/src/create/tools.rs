@@ -98,10 +98,12 @@ pub(super) struct Chosen {
 
 impl ToolSelection {
     /// Selects among the built-in and the custom tools. Custom tools are active unless excluded.
+    /// Tools that extensions registered are active if they are selected by name.
     pub(super) fn choose(
         &self,
         builtin: Vec<Arc<dyn AgentTool>>,
         custom: Vec<Arc<dyn AgentTool>>,
+        registered: &[String],
         settings: &Settings,
     ) -> Chosen {
         let filter = self.filter();
@@ -121,7 +123,9 @@ impl ToolSelection {
         let tools: Vec<_> = builtin.into_iter().chain(custom).collect();
         let mut seen = BTreeSet::new();
         active.retain(|wanted| {
-            tools.iter().any(|tool| name(tool) == *wanted) && seen.insert(wanted.clone())
+            let is_registered = registered.contains(wanted) && filter.admits(wanted);
+            let is_known = is_registered || tools.iter().any(|tool| name(tool) == *wanted);
+            is_known && seen.insert(wanted.clone())
         });
         Chosen { tools, active }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use pi_agent::AgentTool;
 use serde_json::Value;
 
+use super::builtins::BUILTIN;
 use super::packages;
 use super::services::Services;
 use super::session_settings::stream_options;
@@ -57,13 +58,16 @@ fn resource_options(
             prompts: settings.prompts.unwrap_or_default(),
         }
     };
+    let mut flags = flags.clone();
+    // Names of built-in extensions are no files.
+    flags.extensions.retain(|path| !path.starts_with(BUILTIN));
     ResourceOptions {
         environment: environment.clone(),
         trusted: settings.is_trusted(),
         user: lists(SettingsScope::User),
         project: lists(SettingsScope::Project),
         packages: packages::installed(environment, settings, missing),
-        flags: flags.clone(),
+        flags,
     }
 }
 

@@ -8,9 +8,11 @@
 mod commands;
 mod flags;
 mod items;
+mod loadout;
+mod tool_wait;
 mod virtual_models;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_agent::AgentTool;
@@ -24,6 +26,8 @@ pub use items::{
     RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut, Suggestion,
     Suggestions, ToolRegistration,
 };
+pub use loadout::{CallableTool, Loadout, LoadoutChange, Namespace, PrepareLoadout};
+pub use tool_wait::{ToolWait, WaitForTools};
 pub use virtual_models::{Route, RouteReason, RouteRequest, Router, VIRTUAL_API, VirtualModel};
 
 use super::{Extension, QuestionKind};
@@ -44,6 +48,7 @@ struct Contents {
     generation: u64,
     extensions: Vec<Arc<dyn Extension>>,
     tools: Vec<Owned<ToolRegistration>>,
+    tool_waits: Vec<Owned<WaitForTools>>,
     commands: Vec<Owned<Command>>,
     flags: Vec<Owned<Flag>>,
     flag_values: Vec<(String, FlagValue)>,
@@ -159,6 +164,18 @@ impl Registry {
         removed
     }
 
+    /// Returns true if a tool of this name is registered.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.contents().tools.iter().any(|tool| tool.item.tool.declaration().name == name)
+    }
+
+    /// Returns the registered tool of this name.
+    pub(crate) fn find_tool(&self, name: &str) -> Option<ToolRegistration> {
+        let contents = self.contents();
+        let found = contents.tools.iter().find(|tool| tool.item.tool.declaration().name == name)?;
+        Some(found.item.clone())
+    }
+
     /// Returns the registered tools in order.
     pub fn tools(&self) -> Vec<ToolRegistration> {
         self.contents().tools.iter().map(|tool| tool.item.clone()).collect()
@@ -169,16 +186,6 @@ impl Registry {
         let contents = self.contents();
         let found = contents.extensions.iter().find(|extension| extension.path() == owner)?;
         Some(found.source_info())
-    }
-
-    /// Returns the exposures of the registered tools by name.
-    pub(crate) fn tool_exposures(&self) -> BTreeMap<String, Exposure> {
-        let contents = self.contents();
-        let named = contents
-            .tools
-            .iter()
-            .map(|tool| (tool.item.tool.declaration().name.clone(), tool.item.exposure));
-        named.collect()
     }
 
     /// Returns the registered tools with the paths of their extensions, in order.
@@ -402,6 +409,7 @@ impl Registry {
         let mut contents = self.contents();
         contents.extensions.retain(|extension| extension.path() != owner);
         contents.tools.retain(|item| *item.owner != *owner);
+        contents.tool_waits.retain(|item| *item.owner != *owner);
         contents.commands.retain(|item| *item.owner != *owner);
         contents.flags.retain(|item| *item.owner != *owner);
         contents.shortcuts.retain(|item| *item.owner != *owner);

@@ -1,32 +1,15 @@
-//! Access for extensions: entries, reports, models, and tools that call tools.
+//! Access for extensions: entries, reports, models and tools.
 
 use std::sync::Arc;
 
-use pi_agent::{
-    AgentTool, CallContext, ContextView, FinishedCall, ToolOutput, Updates, arguments,
-    run_tool_call,
-};
-use pi_protocol::{AssistantMessage, CancelToken, Entry, Model, Provider, ToolCall};
+use pi_agent::arguments;
+use pi_protocol::{Entry, Model, Provider};
 use pi_session::SessionError;
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
 
-use super::{AgentSession, SessionEvent, no_model};
-use crate::extension::Exposure;
+use super::AgentSession;
+use crate::extension::ToolWait;
 use crate::models::ModelRegistry;
-
-/// A call of a tool that another tool makes.
-#[derive(Debug, Clone)]
-pub struct NestedCall {
-    /// Id of the call: that of the outer call, a slash and a number.
-    pub id: String,
-    /// Id of the outer call.
-    pub parent_id: String,
-    /// Name of the tool.
-    pub name: String,
-    /// Arguments, which are validated.
-    pub arguments: Map<String, Value>,
-}
 
 impl AgentSession {
     /// Appends an entry of an extension, which the model does not see.
@@ -62,6 +45,12 @@ impl AgentSession {
         self.read_registry();
     }
 
+    /// Waits until tools are registered that connect in the background, in bounded time.
+    pub async fn wait_for_tools(&self, wait: ToolWait) {
+        self.0.extensions.registry().wait_for_tools(wait).await;
+        self.read_registry();
+    }
+
     /// Validates arguments for a tool that something other than the model wrote, against the
     /// schema of the tool.
     pub(crate) fn check_arguments(
@@ -88,104 +77,6 @@ impl AgentSession {
     /// Returns the provider that answers the requests of all models.
     pub fn provider(&self) -> &Arc<dyn Provider> {
         &self.0.provider
-    }
-
-    /// Returns the tools that other tools can call.
-    pub fn callable_tools(&self) -> Vec<Arc<dyn AgentTool>> {
-        let active = self.selection().active_tools.clone();
-        let exposures = self.0.extensions.registry().tool_exposures();
-        let all = self.all_tools();
-        let callable = all.iter().filter(|tool| {
-            let name = &tool.declaration().name;
-            match exposures.get(name) {
-                Some(Exposure::Deferred | Exposure::Codemode) => true,
-                Some(Exposure::ModelOnly | Exposure::Hidden) => false,
-                Some(Exposure::Direct) | None => active.contains(name),
-            }
-        });
-        callable.cloned().collect()
-    }
-
-    /// Executes a tool for another tool: with the same checks and questions as a call of the
-    /// model, but without a message.
-    pub async fn execute_nested(
-        &self,
-        nested: NestedCall,
-        cancel: CancelToken,
-        updates: Updates,
-    ) -> FinishedCall {
-        let NestedCall { id, parent_id, name, arguments } = nested;
-        let call = ToolCall { id, name, arguments, ..ToolCall::default() };
-        self.emit(SessionEvent::ToolExecutionStart {
-            tool_call_id: call.id.clone(),
-            tool_name: call.name.clone(),
-            args: Arc::new(call.arguments.clone()),
-            parent_tool_call_id: Some(parent_id.clone()),
-        })
-        .await;
-        let hooks = self.call_hooks(Some(&parent_id));
-        let message = self.messages().iter().rev().find_map(|one| one.as_assistant().cloned());
-        let message = message.unwrap_or_else(|| {
-            let model = self.model().unwrap_or_else(|| Arc::new(no_model()));
-            Arc::new(AssistantMessage::pending(&model))
-        });
-        let view = ContextView::new(self.messages(), cancel);
-        let mut context = CallContext::new(self.callable_tools(), message, view, hooks);
-        if let Some(budget) = self.budget() {
-            context = context.with_budget(budget);
-        }
-        let finished = self.run_nested(&call, &parent_id, &context, updates).await;
-        self.emit(SessionEvent::ToolExecutionEnd {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            result: Arc::new(finished.result.clone()),
-            is_error: finished.is_error,
-            duration_ms: finished.duration_ms,
-            parent_tool_call_id: Some(parent_id),
-        })
-        .await;
-        finished
-    }
-
-    /// Runs a call, and emits its progress meanwhile.
-    async fn run_nested(
-        &self,
-        call: &ToolCall,
-        parent_id: &str,
-        context: &CallContext,
-        updates: Updates,
-    ) -> FinishedCall {
-        let (sender, mut reports) = mpsc::unbounded_channel();
-        let reporting = Updates::new(move |output| {
-            // Without a receiver the call is over.
-            let _ = sender.send(output.clone());
-            updates.send(output);
-        });
-        let mut running = std::pin::pin!(run_tool_call(call, context, reporting));
-        loop {
-            let report = tokio::select! {
-                biased;
-                Some(report) = reports.recv() => report,
-                finished = &mut running => {
-                    while let Ok(report) = reports.try_recv() {
-                        self.emit_nested(call, parent_id, report).await;
-                    }
-                    return finished;
-                }
-            };
-            self.emit_nested(call, parent_id, report).await;
-        }
-    }
-
-    async fn emit_nested(&self, call: &ToolCall, parent_id: &str, report: ToolOutput) {
-        self.emit(SessionEvent::ToolExecutionUpdate {
-            tool_call_id: call.id.clone(),
-            tool_name: call.name.clone(),
-            args: Arc::new(call.arguments.clone()),
-            partial_result: Arc::new(report),
-            parent_tool_call_id: Some(parent_id.to_owned()),
-        })
-        .await;
     }
 
     /// Returns the model with these ids, with or without credentials.

@@ -119,10 +119,13 @@ impl AgentSession {
         self.0.agent.add_listener(Arc::new(LoopListener(this.clone()))).forever();
         let mut hooks = Hooks::default();
         hooks.finish_message = session_hook(&this, |session, message: AgentMessage| async move {
+            let completed = session.with_nested_calls(&message);
             if !session.is_answered(QuestionKind::MessageEnd) {
-                return None;
+                return completed;
             }
-            session.ask(MessageEnd::new(message)).await.answer.ok().and_then(|answer| answer.0)
+            let message = completed.clone().unwrap_or(message);
+            let answer = session.ask(MessageEnd::new(message)).await.answer.ok();
+            answer.and_then(|answer| answer.0).or(completed)
         });
         let calls = self.call_hooks(None);
         (hooks.before_tool_call, hooks.after_tool_call) =
@@ -258,6 +261,7 @@ impl AgentSession {
                     }
                 }
             }
+            AgentEvent::AgentEnd { .. } => lock(&self.0.nested_calls).clear(),
             AgentEvent::TurnEnd { .. } => {
                 self.flush_at_turn_end()
                     .await
@@ -356,7 +360,7 @@ impl AgentSession {
         };
         next.change.model = model;
         next.change.thinking_level = Some(level);
-        next.change.tools = Some(self.active_tools());
+        next.change.tools = Some(self.declared_tools());
         next.messages.extend(self.prompt_update());
         next
     }

@@ -293,7 +293,7 @@ impl AgentSession {
     pub(super) fn configure_run(&self) {
         let Some(model) = self.model() else { return };
         let level = self.thinking_level();
-        let tools = self.active_tools();
+        let tools = self.declared_tools();
         let mut options = self.resources().options.clone();
         options.session_id = Some(self.id());
         options.hooks = self.request_hooks(&model);
@@ -310,7 +310,7 @@ impl AgentSession {
 
     /// Returns the parts of the system prompt for the active tools.
     pub fn prompt_options(&self) -> SystemPromptOptions {
-        let mut options = (self.resources().prompt)(&self.active_tools());
+        let mut options = (self.resources().prompt)(&self.declared_tools());
         let change = lock(&self.0.prompt_change).clone();
         if let Some(change) = change {
             change(&mut options);

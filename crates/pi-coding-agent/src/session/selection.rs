@@ -394,6 +394,7 @@ impl AgentSession {
         }
         let mut names: Vec<String> =
             outline.declared.tools.into_iter().map(|tool| tool.name).collect();
+        names.extend(self.hidden_tools());
         let mut selection = self.selection();
         for name in std::mem::take(&mut selection.active_tools) {
             let builtin = BUILTIN_TOOLS.iter().any(|tool| tool.name == name);

@@ -3,6 +3,7 @@
 //! The registry may change at any time; the toolbox reads it when a turn begins and only if its
 //! generation changed.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::AgentTool;
@@ -75,6 +76,10 @@ impl Toolbox {
     fn read(&self) -> (Arc<[Arc<dyn AgentTool>]>, Vec<String>) {
         let mut all = self.own.clone();
         let mut names = Vec::new();
+        let mut reached_through = BTreeSet::new();
+        let named =
+            |(at, tool): (usize, &Arc<dyn AgentTool>)| (tool.declaration().name.clone(), at);
+        let mut places: HashMap<String, usize> = all.iter().enumerate().map(named).collect();
         for registration in self.registry.tools() {
             let name = registration.tool.declaration().name.clone();
             let is_admitted = registration.receives_result || self.filter.admits(&name);
@@ -82,6 +87,7 @@ impl Toolbox {
                 continue;
             }
             let is_active = registration.is_active_at_once();
+            reached_through.extend(registration.reached_through.clone());
             let origin = match registration.is_internal {
                 true => ToolOrigin::Builtin,
                 false => ToolOrigin::External,
@@ -93,11 +99,19 @@ impl Toolbox {
                 }
                 None => registration.tool,
             };
-            match all.iter().position(|other| other.declaration().name == name) {
-                Some(at) => all[at] = tool,
-                None => all.push(tool),
+            match places.get(&name) {
+                Some(at) => all[*at] = tool,
+                None => {
+                    places.insert(name.clone(), all.len());
+                    all.push(tool);
+                }
             }
             if is_active {
+                names.push(name);
+            }
+        }
+        for name in reached_through {
+            if places.contains_key(&name) && !names.contains(&name) {
                 names.push(name);
             }
         }

@@ -69,7 +69,7 @@ pub async fn replay(
         options.runs = Some(directory.to_owned());
     }
     options.tape = Tape::Replay(player.clone());
-    let report = run(contract, options).await?;
+    let report = Box::pin(run(contract, options)).await?;
     if report.limits.spent.turns == 0 && recording.request_count() > 0 && !player.has_diverged() {
         return Err(ReplayError::NotCreated(report.reason));
     }

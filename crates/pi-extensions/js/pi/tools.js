@@ -25,6 +25,7 @@ exports.registerTool = function registerTool(binding, tool) {
 			constrainedSampling: tool.constrainedSampling || undefined,
 			executionMode: tool.executionMode,
 			annotations: tool.annotations,
+			outputSchema: tool.outputSchema,
 			namespace: typeof namespace === "string" ? { name: namespace } : namespace,
 			// No caller can reach a tool of an unknown exposure.
 			exposure: exposure === undefined || EXPOSURES.includes(exposure) ? exposure : "hidden",

@@ -4,7 +4,7 @@
 use pi_protocol::{AgentMessage, Compaction, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::summarize::{record, sum};
+use super::summarize::record;
 use super::verify::{self, Expectations, FactSources, Facts, Finding, PREFIX_SECTIONS, SECTIONS};
 use super::{
     CompactionPreparation, FileLists, Summarizer, SummaryError, mechanical, message_tokens,
@@ -128,7 +128,7 @@ pub async fn compact(
         let repaired = summarizer.ask("Summary repair", question).await;
         match Draft::take(repaired, &task) {
             Ok(repaired) => {
-                usage = sum(&usage, &repaired.usage);
+                usage += &repaired.usage;
                 best = best.better_of(repaired);
             }
             Err(error @ SummaryError::Aborted { .. }) => return Err(error.into()),

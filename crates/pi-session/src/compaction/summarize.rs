@@ -164,7 +164,7 @@ impl<'a> Summarizer<'a> {
         let prefix = self.ask("Turn prefix summarization", question).await?;
         summary.text.push_str(prompts::SPLIT_TURN);
         summary.text.push_str(&prefix.text);
-        summary.usage = sum(&summary.usage, &prefix.usage);
+        summary.usage += &prefix.usage;
         Ok(summary)
     }
 
@@ -182,7 +182,7 @@ impl<'a> Summarizer<'a> {
         for part in room::parts(&record, room) {
             let question = prompts::history(part, so_far.as_deref(), focus);
             let summary = self.ask("Summarization", question).await?;
-            usage = sum(&usage, &summary.usage);
+            usage += &summary.usage;
             text.clone_from(&summary.text);
             so_far = Some(summary.text);
         }
@@ -210,30 +210,4 @@ impl<'a> Summarizer<'a> {
 pub(super) fn record(messages: &[AgentMessage]) -> String {
     let messages: Vec<Message> = messages.iter().filter_map(to_llm).collect();
     serialize_conversation(&messages)
-}
-
-/// Adds the usage of two requests.
-pub(super) fn sum(a: &Usage, b: &Usage) -> Usage {
-    let either = |a: Option<u64>, b: Option<u64>| match (a, b) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-    };
-    let mut sum = a.clone();
-    sum.input = a.input.saturating_add(b.input);
-    sum.output = a.output.saturating_add(b.output);
-    sum.cache_read = a.cache_read.saturating_add(b.cache_read);
-    sum.cache_write = a.cache_write.saturating_add(b.cache_write);
-    sum.cache_write_1h = either(a.cache_write_1h, b.cache_write_1h);
-    sum.reasoning = either(a.reasoning, b.reasoning);
-    sum.total_tokens = a.total_tokens.saturating_add(b.total_tokens);
-    sum.cost.input += b.cost.input;
-    sum.cost.output += b.cost.output;
-    sum.cost.cache_read += b.cost.cache_read;
-    sum.cost.cache_write += b.cost.cache_write;
-    sum.cost.total += b.cost.total;
-    sum.cost.total_from_provider = match (a.cost.total_from_provider, b.cost.total_from_provider) {
-        (Some(a), Some(b)) => Some(a && b),
-        (a, b) => a.or(b),
-    };
-    sum
 }

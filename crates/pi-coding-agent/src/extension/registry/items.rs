@@ -7,6 +7,7 @@ use pi_agent::{AgentTool, BoxFuture};
 use pi_protocol::Provider;
 use serde_json::{Value, json};
 
+use super::loadout::PrepareLoadout;
 use super::{CommandHandler, RegistryError};
 use crate::models::{ProviderLogin, ProviderRecord};
 
@@ -22,8 +23,16 @@ pub struct ToolRegistration {
     pub namespace: Option<Value>,
     /// Hints on what the tool does, as an object.
     pub annotations: Option<Value>,
+    /// Schema of the structured content of results. Tools that call this one receive that content
+    /// instead of the text.
+    pub output_schema: Option<Value>,
     /// The model has the tool as soon as it is registered, if its exposure permits.
     pub default_active: bool,
+    /// Name of the tool through which the model reaches this one. It becomes active as soon as this
+    /// tool is registered.
+    pub reached_through: Option<String>,
+    /// Changes how tools are declared while this tool is active.
+    pub prepare_loadout: Option<PrepareLoadout>,
     /// The tool is a part of the program: the guard relies on the effects that it declares.
     pub(crate) is_internal: bool,
     /// The tool receives the final result of the session.
@@ -74,7 +83,10 @@ impl ToolRegistration {
             exposure: Exposure::Direct,
             namespace: None,
             annotations: None,
+            output_schema: None,
             default_active: true,
+            reached_through: None,
+            prepare_loadout: None,
             is_internal: false,
             receives_result: false,
         }
@@ -105,6 +117,35 @@ impl ToolRegistration {
     #[must_use]
     pub fn exposure(mut self, exposure: Exposure) -> Self {
         self.exposure = exposure;
+        self
+    }
+
+    /// Sets the schema of the structured content of results.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// Leaves the tool inactive until the user, the model or another tool activates it.
+    #[must_use]
+    pub fn inactive(mut self) -> Self {
+        self.default_active = false;
+        self
+    }
+
+    /// Names the tool through which the model reaches this one, such as `codemode` or
+    /// `tool_search`. It becomes active as soon as this tool is registered.
+    #[must_use]
+    pub fn reached_through(mut self, tool: impl Into<String>) -> Self {
+        self.reached_through = Some(tool.into());
+        self
+    }
+
+    /// Sets the function that changes how tools are declared while this tool is active.
+    #[must_use]
+    pub fn prepare_loadout(mut self, prepare: PrepareLoadout) -> Self {
+        self.prepare_loadout = Some(prepare);
         self
     }
 

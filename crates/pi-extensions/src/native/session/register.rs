@@ -162,6 +162,7 @@ fn register_tool(
     let mut registration = ToolRegistration::new(Arc::new(tool)).exposure(exposure);
     registration.namespace = namespace;
     registration.annotations = annotations;
+    registration.output_schema = object_of(&description["outputSchema"]);
     registration.default_active = default_active;
     api.register_tool(registration).map_err(refused)?;
     refresh(host, id);

@@ -50,9 +50,9 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     object.set(
         "getCallableTools",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let tools = session_of(&ctx, &state, id)?.callable_tools();
-            let tools = tools.iter().map(|tool| {
-                let declaration = tool.declaration();
+            let tools = session_of(&ctx, &state, id)?.callable();
+            let tools = tools.iter().map(|callable| {
+                let (tool, declaration) = (&callable.tool, callable.tool.declaration());
                 json!({
                     "name": declaration.name,
                     "label": tool.label(),
@@ -89,6 +89,7 @@ fn execute_tool<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'
             parent_id: text("parentId"),
             name: text("name"),
             arguments,
+            budget: None,
         };
         let cancel = CancelToken::new();
         let poster = host.poster();

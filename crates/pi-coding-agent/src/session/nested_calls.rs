@@ -1,0 +1,235 @@
+//! Calls of tools that other tools make.
+//!
+//! A nested call passes the same checks, questions and limits as a call of the model, and has
+//! events of its own. It has no message: the result of the outer call records it in `nestedCalls`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pi_agent::{
+    AgentTool, Budget, CallContext, ContextView, FinishedCall, ToolOutput, Updates, run_tool_call,
+};
+use pi_protocol::{AgentMessage, AssistantMessage, CancelToken, Message, ToolCall, UserBlock};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::{AgentSession, SessionEvent, lock, no_model};
+use crate::extension::{CallableTool, Exposure, ToolRegistration};
+
+/// Calls of one outer call that are recorded. Later ones only have events.
+const MAX_RECORDED: usize = 256;
+/// Bytes of the recorded arguments of one call, and of all calls of an outer call.
+const MAX_ARGUMENTS: usize = 8 * 1024;
+const MAX_ALL_ARGUMENTS: usize = 32 * 1024;
+/// Characters of a recorded error.
+const MAX_ERROR: usize = 500;
+
+/// A call of a tool that another tool makes.
+#[derive(Debug, Clone)]
+pub struct NestedCall {
+    /// Id of the call: that of the outer call, a slash and a number.
+    pub id: String,
+    /// Id of the outer call.
+    pub parent_id: String,
+    /// Name of the tool.
+    pub name: String,
+    /// Arguments, which are validated.
+    pub arguments: Map<String, Value>,
+    /// Budget of the outer call. Without it the call is charged to the run alone.
+    pub budget: Option<Budget>,
+}
+
+/// The nested calls of outer calls that have no result yet, by the id of the outer call.
+#[derive(Debug, Default)]
+pub(super) struct NestedCalls(BTreeMap<String, Recorded>);
+
+#[derive(Debug, Default)]
+struct Recorded {
+    calls: Vec<Value>,
+    argument_bytes: usize,
+    /// Calls that are not recorded.
+    dropped: usize,
+}
+
+impl NestedCalls {
+    fn begin(&mut self, parent: &str, call: &ToolCall) {
+        let recorded = self.0.entry(parent.to_owned()).or_default();
+        if recorded.calls.len() >= MAX_RECORDED {
+            recorded.dropped += 1;
+            return;
+        }
+        let mut record = json!({ "id": call.id, "name": call.name, "status": "unfinished" });
+        // Maps of JSON values can always be written.
+        let bytes = serde_json::to_string(&call.arguments).map_or(0, |text| text.len());
+        if bytes <= MAX_ARGUMENTS && recorded.argument_bytes + bytes <= MAX_ALL_ARGUMENTS {
+            recorded.argument_bytes += bytes;
+            record["arguments"] = Value::Object(call.arguments.clone());
+        } else {
+            record["argumentsBytes"] = bytes.into();
+        }
+        recorded.calls.push(record);
+    }
+
+    fn finish(&mut self, parent: &str, id: &str, finished: &FinishedCall) {
+        let Some(recorded) = self.0.get_mut(parent) else { return };
+        let Some(record) = recorded.calls.iter_mut().find(|call| call["id"] == id) else { return };
+        record["status"] = if finished.is_error { "error" } else { "ok" }.into();
+        if let Some(duration) = finished.duration_ms {
+            record["durationMs"] = duration.into();
+        }
+        if finished.is_error {
+            let text = text_of(&finished.result);
+            record["error"] = text.chars().take(MAX_ERROR).collect::<String>().into();
+        }
+    }
+
+    /// Takes the record of an outer call as a field of its result.
+    fn take(&mut self, parent: &str) -> Option<Value> {
+        let recorded = self.0.remove(parent)?;
+        Some(json!({ "calls": recorded.calls, "complete": recorded.dropped == 0 }))
+    }
+
+    /// Forgets the calls of outer calls that never got a result.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl AgentSession {
+    /// Returns the tools that other tools can call, with what is known about them.
+    pub fn callable(&self) -> Vec<CallableTool> {
+        let active = self.selection().active_tools.clone();
+        let registered = self.0.extensions.registry().tools();
+        let registered: BTreeMap<&str, &ToolRegistration> =
+            registered.iter().map(|one| (one.tool.declaration().name.as_str(), one)).collect();
+        let all = self.all_tools();
+        let callable = all.iter().filter_map(|tool| {
+            let name = tool.declaration().name.as_str();
+            let callable = CallableTool::new(Arc::clone(tool), registered.get(name).copied());
+            is_callable(&callable, &active).then_some(callable)
+        });
+        callable.collect()
+    }
+
+    /// Returns the tool of this name, if other tools can call it.
+    pub fn find_callable(&self, name: &str) -> Option<CallableTool> {
+        let all = self.all_tools();
+        let tool = all.iter().find(|tool| tool.declaration().name == name)?;
+        let registered = self.0.extensions.registry().find_tool(name);
+        let callable = CallableTool::new(Arc::clone(tool), registered.as_ref());
+        is_callable(&callable, &self.selection().active_tools).then_some(callable)
+    }
+
+    /// Executes a tool for another tool: with the same checks and questions as a call of the
+    /// model, but without a message.
+    pub async fn execute_nested(
+        &self,
+        nested: NestedCall,
+        cancel: CancelToken,
+        updates: Updates,
+    ) -> FinishedCall {
+        let NestedCall { id, parent_id, name, arguments, budget } = nested;
+        let call = ToolCall { id, name, arguments, ..ToolCall::default() };
+        lock(&self.0.nested_calls).begin(&parent_id, &call);
+        self.emit(SessionEvent::ToolExecutionStart {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Arc::new(call.arguments.clone()),
+            parent_tool_call_id: Some(parent_id.clone()),
+        })
+        .await;
+        let hooks = self.call_hooks(Some(&parent_id));
+        let message = self.messages().iter().rev().find_map(|one| one.as_assistant().cloned());
+        let message = message.unwrap_or_else(|| {
+            let model = self.model().unwrap_or_else(|| Arc::new(no_model()));
+            Arc::new(AssistantMessage::pending(&model))
+        });
+        let view = ContextView::new(self.messages(), cancel);
+        let tools: Vec<Arc<dyn AgentTool>> =
+            self.find_callable(&call.name).map(|callable| callable.tool).into_iter().collect();
+        let mut context = CallContext::new(tools, message, view, hooks);
+        if let Some(budget) = budget.or_else(|| self.budget()) {
+            context = context.with_budget(budget);
+        }
+        let finished = self.run_nested(&call, &parent_id, &context, updates).await;
+        lock(&self.0.nested_calls).finish(&parent_id, &call.id, &finished);
+        self.emit(SessionEvent::ToolExecutionEnd {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            result: Arc::new(finished.result.clone()),
+            is_error: finished.is_error,
+            duration_ms: finished.duration_ms,
+            parent_tool_call_id: Some(parent_id),
+        })
+        .await;
+        finished
+    }
+
+    /// Runs a call, and emits its progress meanwhile.
+    async fn run_nested(
+        &self,
+        call: &ToolCall,
+        parent_id: &str,
+        context: &CallContext,
+        updates: Updates,
+    ) -> FinishedCall {
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        let reporting = Updates::new(move |output| {
+            // Without a receiver the call is over.
+            let _ = sender.send(output.clone());
+            updates.send(output);
+        });
+        let mut running = std::pin::pin!(run_tool_call(call, context, reporting));
+        loop {
+            let report = tokio::select! {
+                biased;
+                Some(report) = reports.recv() => report,
+                finished = &mut running => {
+                    while let Ok(report) = reports.try_recv() {
+                        self.emit_nested(call, parent_id, report).await;
+                    }
+                    return finished;
+                }
+            };
+            self.emit_nested(call, parent_id, report).await;
+        }
+    }
+
+    async fn emit_nested(&self, call: &ToolCall, parent_id: &str, report: ToolOutput) {
+        self.emit(SessionEvent::ToolExecutionUpdate {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            args: Arc::new(call.arguments.clone()),
+            partial_result: Arc::new(report),
+            parent_tool_call_id: Some(parent_id.to_owned()),
+        })
+        .await;
+    }
+
+    /// Returns the result of a call with the calls that the tool made; `None` if it made none.
+    pub(super) fn with_nested_calls(&self, message: &AgentMessage) -> Option<AgentMessage> {
+        let AgentMessage::Llm(Message::ToolResult(result)) = message else { return None };
+        let nested = lock(&self.0.nested_calls).take(&result.tool_call_id)?;
+        let mut result = Arc::clone(result);
+        Arc::make_mut(&mut result).extra.insert("nestedCalls".to_owned(), nested);
+        Some(Message::ToolResult(result).into())
+    }
+}
+
+/// Returns true if other tools can call a tool.
+fn is_callable(callable: &CallableTool, active: &[String]) -> bool {
+    match callable.exposure {
+        Exposure::Deferred | Exposure::Codemode => true,
+        Exposure::ModelOnly | Exposure::Hidden => false,
+        Exposure::Direct => active.iter().any(|name| name == callable.name()),
+    }
+}
+
+/// Returns the text of an output.
+fn text_of(output: &ToolOutput) -> String {
+    let texts = output.content.iter().filter_map(|block| match block {
+        UserBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
