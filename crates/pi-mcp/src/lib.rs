@@ -2,3 +2,13 @@
 //!
 //! The crate speaks the protocol over pipes and HTTP. It stores nothing, asks nobody and reads no
 //! setting: those who use it supply tokens, answers to a server's questions, and processes.
+//!
+//! - [`protocol`]: records, as JSON.
+//! - [`client`]: a connection to a server. Start reading here.
+//! - [`transport`]: pipes and streamable HTTP.
+
+pub mod client;
+pub mod protocol;
+pub mod transport;
+
+pub use pi_jsonrpc::connection::BoxFuture;

@@ -1,0 +1,86 @@
+//! A client of one server, of either era.
+//!
+//! [`Client::connect`] finds out which era the server speaks ([`era`]) and returns a handle.
+//! `request` sends one request, with its time limit, progress, cancellation and questions of the
+//! server. `incoming` answers what the server sends by itself. `lists`, `tools`, `changes` and
+//! `tasks` are built on them. Nothing here knows a transport: see [`crate::transport`].
+
+mod changes;
+mod connect;
+mod error;
+mod handler;
+pub(crate) mod incoming;
+mod lists;
+mod methods;
+mod options;
+mod progress;
+mod request;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+pub use error::{ClientError, ConnectError};
+pub use handler::{Changed, Handler};
+pub use lists::List;
+pub use options::{CallOptions, ClientOptions};
+
+use crate::protocol::{Era, Implementation, LoggingLevel, ServerCapabilities};
+use crate::transport::Link;
+use incoming::Inbox;
+
+/// What is known of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Era of the conversation.
+    pub era: Era,
+    /// Version of the conversation.
+    pub version: String,
+    /// Name and version of the server.
+    pub server: Option<Implementation>,
+    /// What the server can do.
+    pub capabilities: ServerCapabilities,
+    /// How to use the server.
+    pub instructions: Option<String>,
+}
+
+/// A connection to a server. Clones share it; it ends with [`Client::close`] or the last clone.
+#[derive(Debug, Clone)]
+pub struct Client(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    link: Link,
+    inbox: Arc<Inbox>,
+    options: ClientOptions,
+    facts: RwLock<Facts>,
+    /// Level of log messages that a modern request asks for.
+    log_level: Mutex<Option<LoggingLevel>>,
+}
+
+impl Client {
+    /// Returns what is known of the server.
+    pub fn facts(&self) -> Facts {
+        self.0.facts.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns true if the connection ended.
+    pub fn is_closed(&self) -> bool {
+        self.0.link.is_closed()
+    }
+
+    /// Ends the connection. Open requests fail.
+    pub async fn close(&self) {
+        self.0.inbox.stop();
+        self.0.link.close().await;
+    }
+
+    fn era(&self) -> Era {
+        self.0.facts.read().unwrap_or_else(PoisonError::into_inner).era
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.inbox.stop();
+        self.link.abandon();
+    }
+}

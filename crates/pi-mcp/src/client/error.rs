@@ -1,0 +1,107 @@
+//! Failures of a client.
+
+use pi_jsonrpc::{CallError, Error};
+
+/// The failure of a request. It is a failure of this server only.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The server answered with an error.
+    #[error("the server answered: {0}")]
+    Remote(#[from] Error),
+    /// The connection ended.
+    #[error("the connection ended: {0}")]
+    Closed(String),
+    /// The server did not answer in time.
+    #[error("the server did not answer `{method}` within {seconds} s")]
+    TimedOut {
+        /// Name of the method.
+        method: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// The caller cancelled the request.
+    #[error("the request was cancelled")]
+    Cancelled,
+    /// A question of the server was refused, and the request cannot go on without an answer.
+    #[error("a question of the server was refused: {0}")]
+    Refused(String),
+    /// The answer does not fit the protocol.
+    #[error("invalid answer to `{method}`: {problem}")]
+    Invalid {
+        /// Name of the method.
+        method: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The answer is over a limit.
+    #[error("the answer to `{method}` is too large: {problem}")]
+    TooLarge {
+        /// Name of the method.
+        method: String,
+        /// Which limit.
+        problem: String,
+    },
+    /// The server could not be reached.
+    #[error("{0}")]
+    Network(String),
+    /// The server answered with an HTTP error.
+    #[error("HTTP {status}{}", excerpt(.body))]
+    Http {
+        /// Status code.
+        status: u16,
+        /// Start of the body.
+        body: String,
+    },
+    /// The server requires authorization.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The server points to another origin, which gets no request.
+    #[error("the server redirects to {0}, another origin; use that URL if it is right")]
+    Redirected(String),
+    /// The server forgot the session.
+    #[error("the server ended the session")]
+    SessionLost,
+}
+
+/// The failure of a connection.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// A request failed.
+    #[error(transparent)]
+    Failed(#[from] ClientError),
+    /// The server knows no version that this client knows.
+    #[error("the server speaks only unknown versions of the protocol: {0}")]
+    Versions(String),
+    /// The server ended when it was asked for its era. It must be started again, with
+    /// [`ClientOptions::known_era`](super::ClientOptions) set to the legacy era.
+    #[error("the server ended at the first request: {0}")]
+    EndedAtProbe(String),
+}
+
+impl From<CallError> for ClientError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Remote(error) => Self::Remote(error),
+            CallError::Closed(reason) => Self::Closed(reason),
+        }
+    }
+}
+
+impl ClientError {
+    /// Returns true if the failure may pass by itself: the network, an overloaded server.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Network(_) => true,
+            Self::Http { status: 408 | 429, .. } => true,
+            Self::Http { status, .. } => (500..600).contains(status) && *status != 501,
+            _ => false,
+        }
+    }
+}
+
+fn excerpt(body: &str) -> String {
+    let line = body.trim();
+    if line.is_empty() { String::new() } else { format!(": {line}") }
+}

@@ -1,0 +1,177 @@
+//! What a server sends by itself: questions, progress, log messages, changes.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pi_jsonrpc::{Error, Id, Incoming, Service};
+use pi_protocol::CancelToken;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::changes::Changes;
+use super::progress::ProgressTable;
+use super::{Changed, ClientOptions, Handler};
+use crate::BoxFuture;
+use crate::protocol::{ClientCapabilities, ElicitParams, ListRootsResult, Progress, methods};
+
+/// Receives everything that is not a response.
+pub(crate) struct Inbox {
+    pub(crate) handler: Arc<dyn Handler>,
+    pub(crate) progress: Arc<ProgressTable>,
+    pub(crate) changes: Changes,
+    offered: ClientCapabilities,
+    /// Questions that are being answered, by id, for their withdrawal.
+    questions: Mutex<HashMap<Id, CancelToken>>,
+    stop: CancelToken,
+}
+
+impl Inbox {
+    pub(crate) fn new(options: &ClientOptions) -> Arc<Self> {
+        Arc::new(Self {
+            handler: Arc::clone(&options.handler),
+            progress: Arc::default(),
+            changes: Changes::default(),
+            offered: options.capabilities.clone(),
+            questions: Mutex::default(),
+            stop: CancelToken::new(),
+        })
+    }
+
+    /// Returns the token that is cancelled when the client ends.
+    pub(crate) fn stopped(&self) -> &CancelToken {
+        &self.stop
+    }
+
+    /// Ends the tasks of the client.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Takes note of the end of the connection.
+    pub(crate) fn closed(&self, reason: &str) {
+        self.stop.cancel();
+        self.handler.closed(reason);
+    }
+
+    /// Answers a question of the server, in either era.
+    pub(crate) async fn answer(&self, method: &str, params: Option<Value>) -> Result<Value, Error> {
+        match method {
+            methods::PING => Ok(json!({})),
+            methods::ROOTS_LIST if self.offered.roots.is_some() => {
+                let roots = self.handler.roots().await?;
+                write(&ListRootsResult { roots })
+            }
+            methods::CREATE_MESSAGE if self.offered.sampling.is_some() => {
+                write(&self.handler.sample(read(params)?).await?)
+            }
+            methods::ELICIT => {
+                let request: ElicitParams = read(params)?;
+                self.check_mode(&request)?;
+                write(&self.handler.elicit(request).await?)
+            }
+            other => Err(Error::method_not_found(other)),
+        }
+    }
+
+    fn check_mode(&self, request: &ElicitParams) -> Result<(), Error> {
+        let Some(offered) = &self.offered.elicitation else {
+            return Err(Error::method_not_found(methods::ELICIT));
+        };
+        let is_offered = match request.mode.as_deref() {
+            None | Some("form") => offered.form.is_some() || offered.url.is_none(),
+            Some("url") => offered.url.is_some(),
+            Some(_) => false,
+        };
+        if is_offered {
+            Ok(())
+        } else {
+            let mode = request.mode.as_deref().unwrap_or("form");
+            Err(Error::invalid_params(format!("this client does not offer the mode `{mode}`")))
+        }
+    }
+
+    /// Answers a question until it is withdrawn.
+    pub(crate) async fn answer_request(&self, incoming: Incoming) -> Result<Value, Error> {
+        let Incoming { id, method, params } = incoming;
+        let cancel = self.stop.child();
+        self.open_questions().insert(id.clone(), cancel.clone());
+        let result = tokio::select! {
+            result = self.answer(&method, params) => result,
+            () = cancel.cancelled() => Err(Error::internal("The request was cancelled")),
+        };
+        self.open_questions().remove(&id);
+        result
+    }
+
+    /// Takes note of a notification.
+    pub(crate) fn note(&self, method: &str, params: Option<Value>) {
+        let params = params.unwrap_or_default();
+        match method {
+            methods::PROGRESS => match serde_json::from_value::<Progress>(params) {
+                // Progress may arrive after the result; it is then of no use.
+                Ok(progress) => self.progress.deliver(progress),
+                Err(error) => self.handler.problem(&format!("invalid progress: {error}")),
+            },
+            methods::MESSAGE => match serde_json::from_value(params) {
+                Ok(message) => self.handler.log(message),
+                Err(error) => self.handler.problem(&format!("invalid log message: {error}")),
+            },
+            methods::TOOLS_CHANGED => self.changes.note(Changed::Tools),
+            methods::RESOURCES_CHANGED => self.changes.note(Changed::Resources),
+            methods::PROMPTS_CHANGED => self.changes.note(Changed::Prompts),
+            methods::RESOURCE_UPDATED => {
+                if let Some(uri) = params.get("uri").and_then(Value::as_str) {
+                    self.changes.note(Changed::Resource(uri.to_owned()));
+                }
+            }
+            methods::CANCELLED => {
+                let id = params.get("requestId").and_then(Id::from_value);
+                let question = id.and_then(|id| self.open_questions().get(&id).cloned());
+                if let Some(question) = question {
+                    question.cancel();
+                }
+            }
+            methods::ELICITATION_COMPLETE => {
+                if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
+                    self.handler.elicited(id);
+                }
+            }
+            // Unknown notifications are allowed.
+            _ => {}
+        }
+    }
+
+    fn open_questions(&self) -> std::sync::MutexGuard<'_, HashMap<Id, CancelToken>> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Service for Inbox {
+    fn request(&self, request: Incoming) -> BoxFuture<'_, Result<Value, Error>> {
+        Box::pin(self.answer_request(request))
+    }
+
+    fn notification(&self, method: &str, params: Option<Value>) {
+        self.note(method, params);
+    }
+
+    fn invalid(&self, problem: &str) {
+        self.handler.problem(problem);
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox").finish_non_exhaustive()
+    }
+}
+
+fn read<T: DeserializeOwned>(params: Option<Value>) -> Result<T, Error> {
+    serde_json::from_value(params.unwrap_or_else(|| json!({}))).map_err(Error::invalid_params)
+}
+
+fn write(result: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(result).map_err(Error::internal)
+}

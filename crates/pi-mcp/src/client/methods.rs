@@ -1,0 +1,105 @@
+//! The requests that a client makes of a server, except for lists.
+
+use serde_json::{Map, Value, json};
+
+use super::request::{Draft, invalid};
+use super::{CallOptions, Client, ClientError};
+use crate::protocol::{
+    CallToolResult, CompleteParams, CompleteResult, Era, GetPromptResult, LoggingLevel,
+    ReadResourceResult, methods,
+};
+
+impl Client {
+    /// Calls a tool. The call is never repeated: it may have had an effect.
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        options: &CallOptions,
+    ) -> Result<CallToolResult, ClientError> {
+        let params = object(json!({ "name": name, "arguments": arguments }));
+        self.request_as(Draft::new(methods::TOOLS_CALL, params), options).await
+    }
+
+    /// Reads a resource.
+    pub async fn read_resource(
+        &self,
+        uri: &str,
+        options: &CallOptions,
+    ) -> Result<ReadResourceResult, ClientError> {
+        let params = object(json!({ "uri": uri }));
+        self.request_as(Draft::new(methods::RESOURCES_READ, params), options).await
+    }
+
+    /// Fills in a prompt.
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        options: &CallOptions,
+    ) -> Result<GetPromptResult, ClientError> {
+        let params = object(json!({ "name": name, "arguments": arguments }));
+        self.request_as(Draft::new(methods::PROMPTS_GET, params), options).await
+    }
+
+    /// Completes an argument of a prompt or of a template.
+    pub async fn complete(
+        &self,
+        params: &CompleteParams,
+        options: &CallOptions,
+    ) -> Result<CompleteResult, ClientError> {
+        self.request_as(Draft::new(methods::COMPLETE, object(json!(params))), options).await
+    }
+
+    /// Chooses the least level of log messages.
+    pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
+        if self.era() == Era::Modern {
+            let mut wanted =
+                self.0.log_level.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            *wanted = Some(level);
+            return Ok(());
+        }
+        let params = object(json!({ "level": level }));
+        self.acknowledged(methods::SET_LEVEL, params).await
+    }
+
+    /// Asks to hear of changes of a resource.
+    pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
+        self.acknowledged(methods::RESOURCES_SUBSCRIBE, object(json!({ "uri": uri }))).await
+    }
+
+    /// Asks to hear no more of a resource.
+    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
+        self.acknowledged(methods::RESOURCES_UNSUBSCRIBE, object(json!({ "uri": uri }))).await
+    }
+
+    /// Asks whether the server is there (legacy).
+    pub async fn ping(&self) -> Result<(), ClientError> {
+        self.acknowledged(methods::PING, Map::new()).await
+    }
+
+    /// Tells a legacy server that the roots changed. Modern servers ask when they need them.
+    pub async fn roots_changed(&self) -> Result<(), ClientError> {
+        match self.era() {
+            Era::Legacy => self.0.link.notify(methods::ROOTS_CHANGED, None).await,
+            Era::Modern => Ok(()),
+        }
+    }
+
+    /// Sends a request whose result has no content.
+    async fn acknowledged(
+        &self,
+        method: &str,
+        params: Map<String, Value>,
+    ) -> Result<(), ClientError> {
+        let result = self.request(Draft::new(method, params), &CallOptions::default()).await?;
+        if result.is_object() { Ok(()) } else { Err(invalid(method, "it is not an object")) }
+    }
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,83 @@
+//! How a client connects and calls.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_protocol::CancelToken;
+
+use super::Handler;
+use crate::protocol::{ClientCapabilities, Era, Implementation, LoggingLevel, Progress};
+
+/// How a client connects.
+#[derive(Clone)]
+pub struct ClientOptions {
+    /// Name and version of the client.
+    pub info: Implementation,
+    /// What the client offers to servers. Other questions are refused.
+    pub capabilities: ClientCapabilities,
+    /// Answers questions of the server.
+    pub handler: Arc<dyn Handler>,
+    /// How long a request waits for an answer or for progress.
+    pub timeout: Duration,
+    /// The era of the server, if it is known. A wrong one costs one request.
+    pub known_era: Option<Era>,
+    /// How long a server may be silent until it is also asked in the manner of the legacy era.
+    pub probe_wait: Duration,
+    /// The level of log messages that modern servers are asked for. Legacy servers choose it
+    /// themselves until [`Client::set_log_level`](super::Client::set_log_level).
+    pub log_level: Option<LoggingLevel>,
+}
+
+impl ClientOptions {
+    /// Offers nothing; requests wait 60 s.
+    pub fn new(info: Implementation, handler: Arc<dyn Handler>) -> Self {
+        Self {
+            info,
+            capabilities: ClientCapabilities::default(),
+            handler,
+            timeout: Duration::from_secs(60),
+            known_era: None,
+            probe_wait: Duration::from_secs(5),
+            log_level: None,
+        }
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientOptions")
+            .field("info", &self.info)
+            .field("capabilities", &self.capabilities)
+            .field("timeout", &self.timeout)
+            .field("known_era", &self.known_era)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How one request is made.
+#[derive(Clone, Default)]
+pub struct CallOptions {
+    /// Cancels the request.
+    pub cancel: Option<CancelToken>,
+    /// Gets the progress of the request. It must not block.
+    pub on_progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    /// How long the request waits, if not as long as others.
+    pub timeout: Option<Duration>,
+}
+
+impl CallOptions {
+    /// Makes a request that `cancel` cancels.
+    pub fn cancelled_by(cancel: CancelToken) -> Self {
+        Self { cancel: Some(cancel), ..Self::default() }
+    }
+}
+
+impl fmt::Debug for CallOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallOptions")
+            .field("cancel", &self.cancel)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,72 @@
+//! Resources and their templates.
+
+use serde::{Deserialize, Serialize};
+
+use super::lists::CacheScope;
+use super::{Extra, ResourceContents};
+
+/// A resource of a server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// Address.
+    pub uri: String,
+    /// Name.
+    #[serde(default)]
+    pub name: String,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the resource is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Size in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Anything else, such as annotations and icons.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// A family of resources.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceTemplate {
+    /// Address with places for variables (RFC 6570).
+    pub uri_template: String,
+    /// Name.
+    #[serde(default)]
+    pub name: String,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What the resources are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Kind of all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Anything else.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Result of `resources/read`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ReadResourceResult {
+    /// The contents; several for a folder, for example.
+    pub contents: Vec<ResourceContents>,
+    /// How long the result stays fresh, in milliseconds (modern).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Who may share the result (modern).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// Anything else.
+    #[serde(flatten)]
+    pub extra: Extra,
+}

@@ -1,0 +1,95 @@
+//! The start of a conversation: names, the handshake of the legacy era, discovery of the modern one.
+
+use serde::{Deserialize, Serialize};
+
+use super::lists::CacheScope;
+use super::{ClientCapabilities, Extra, ServerCapabilities};
+
+/// The name and version of a program.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Implementation {
+    /// Name.
+    pub name: String,
+    /// Version.
+    #[serde(default)]
+    pub version: String,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Anything else.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Implementation {
+    /// Names a program.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { name: name.into(), version: version.into(), ..Self::default() }
+    }
+}
+
+/// Parameters of `initialize`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeParams {
+    /// The newest version of the client.
+    pub protocol_version: String,
+    /// What the client can do.
+    #[serde(default)]
+    pub capabilities: ClientCapabilities,
+    /// The client.
+    pub client_info: Implementation,
+}
+
+/// Result of `initialize`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult {
+    /// The version of the conversation.
+    pub protocol_version: String,
+    /// What the server can do.
+    #[serde(default)]
+    pub capabilities: ServerCapabilities,
+    /// The server.
+    pub server_info: Implementation,
+    /// How to use the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// Anything else.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// Result of `server/discover`. The server's name is in `_meta`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscoverResult {
+    /// Versions that the server knows.
+    pub supported_versions: Vec<String>,
+    /// What the server can do.
+    #[serde(default)]
+    pub capabilities: ServerCapabilities,
+    /// How to use the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// How long the result stays fresh, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// Who may share the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_scope: Option<CacheScope>,
+    /// Metadata.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Extra::is_empty")]
+    pub meta: Extra,
+    /// Anything else.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl DiscoverResult {
+    /// Returns the server's name and version.
+    pub fn server_info(&self) -> Option<Implementation> {
+        let info = self.meta.get(super::meta::SERVER_INFO)?;
+        serde_json::from_value(info.clone()).ok()
+    }
+}
