@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -51,11 +52,13 @@ pub struct Limits {
     pub requests: usize,
     /// The most messages that wait to be written. Callers wait for room.
     pub outgoing: usize,
+    /// The time for responses to open requests after the other side has closed its end.
+    pub drain: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { line: 64 << 20, requests: 64, outgoing: 256 }
+        Self { line: 64 << 20, requests: 64, outgoing: 256, drain: Duration::ZERO }
     }
 }
 
@@ -339,6 +342,11 @@ where
         };
         if let Some(line) = lines.finish() {
             receive_line(&connection, line, &serving).await;
+        }
+        if !limits.drain.is_zero() {
+            let all = u32::try_from(limits.requests).unwrap_or(u32::MAX);
+            // Requests that take longer are given up.
+            let _ = tokio::time::timeout(limits.drain, serving.permits.acquire_many(all)).await;
         }
         connection.end(reason);
         return;

@@ -5,10 +5,12 @@
 //!
 //! - [`protocol`]: records, as JSON.
 //! - [`client`]: a connection to a server. Start reading here.
+//! - [`server`]: the other end, for both eras.
 //! - [`transport`]: pipes and streamable HTTP.
 
 pub mod client;
 pub mod protocol;
+pub mod server;
 pub mod transport;
 
 pub use pi_jsonrpc::connection::BoxFuture;

@@ -1,4 +1,5 @@
-//! Tests of the MCP client against servers that are written by hand.
+//! Tests of the MCP client against servers that are written by hand, and of the server.
 
 mod fake;
+mod server;
 mod stdio;

@@ -1,0 +1,102 @@
+//! Running calls: each is a task that reports to whoever drives it.
+
+use std::time::Duration;
+
+use pi_jsonrpc::Error;
+use pi_jsonrpc::connection::BoxFuture;
+use pi_protocol::CancelToken;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use super::Server;
+use super::client::Client;
+use super::context::{Context, Event, cancelled};
+
+/// The time that a cancelled call has to end by itself.
+const CANCEL_GRACE: Duration = Duration::from_secs(10);
+
+/// The most events that wait for the driver.
+const EVENTS: usize = 64;
+
+/// The request that a call belongs to. A client that continues a call must repeat it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Identity {
+    pub(super) method: String,
+    /// Name of the tool or prompt, or URI of the resource.
+    pub(super) name: String,
+    pub(super) arguments: Map<String, Value>,
+}
+
+/// A running call. Dropping it cancels the call.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) identity: Identity,
+    /// Answers that the client gave with its request.
+    pub(super) given: Map<String, Value>,
+    /// The time that the result of a task is kept, as an old client asked for.
+    pub(super) ttl: Option<Duration>,
+    cancel: CancelToken,
+    events: mpsc::Receiver<Event>,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Call {
+    /// Starts a call of a tool, prompt or resource.
+    pub(super) fn start(
+        server: &Server,
+        client: Client,
+        identity: Identity,
+        params: &Map<String, Value>,
+    ) -> Self {
+        let offers = server.about().offers;
+        let task = params.get("task").filter(|task| task.is_object());
+        let is_tool = identity.method == "tools/call";
+        let can_start_task = offers.tasks
+            && is_tool
+            && if client.is_modern() { client.has_extension(super::TASKS) } else { task.is_some() };
+        let (sender, events) = mpsc::channel(EVENTS);
+        let changes = server.changes().clone();
+        let context = Context::new(client, params.get("_meta"), can_start_task, sender, changes);
+        let cancel = context.cancel().clone();
+        let service = server.service().clone();
+        let Identity { method, name, arguments } = identity.clone();
+        let own = context.clone();
+        tokio::spawn(async move {
+            let working: BoxFuture<'_, Result<Value, Error>> = match method.as_str() {
+                "tools/call" => service.call_tool(name, arguments, context),
+                "prompts/get" => service.get_prompt(name, arguments, context),
+                _ => service.read_resource(name, context),
+            };
+            let result = tokio::select! {
+                result = working => result,
+                () = overdue(own.cancel()) => Err(cancelled()),
+            };
+            // Without a driver nobody waits for the result.
+            let _ = own.send(Event::Done(result)).await;
+        });
+        let ttl = task.and_then(|task| task["ttl"].as_u64()).map(Duration::from_millis);
+        let given = params.get("inputResponses").and_then(Value::as_object);
+        Self { identity, given: given.cloned().unwrap_or_default(), ttl, cancel, events }
+    }
+
+    /// Returns the next event; `None` if the call ended without a result.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        self.events.recv().await
+    }
+
+    /// Returns the token that cancels the call.
+    pub(super) fn cancel_token(&self) -> &CancelToken {
+        &self.cancel
+    }
+}
+
+/// Waits until a call was cancelled and had time to end.
+async fn overdue(cancel: &CancelToken) {
+    cancel.cancelled().await;
+    tokio::time::sleep(CANCEL_GRACE).await;
+}

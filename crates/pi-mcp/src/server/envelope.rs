@@ -1,0 +1,77 @@
+//! The metadata that every modern request carries.
+
+use pi_jsonrpc::Error;
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, Level};
+use super::{LEGACY, MODERN, UNSUPPORTED_VERSION};
+
+pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Returns true if a request has the metadata of modern ones.
+pub(super) fn is_modern(params: Option<&Value>) -> bool {
+    let meta = params.and_then(|params| params.get("_meta"));
+    meta.is_some_and(|meta| meta.get(VERSION).is_some() || meta.get(CAPABILITIES).is_some())
+}
+
+/// Returns the version that a request names, unchecked.
+pub(super) fn version(params: Option<&Value>) -> Option<&str> {
+    params?.get("_meta")?.get(VERSION)?.as_str()
+}
+
+/// Reads the metadata of a modern request.
+pub(super) fn read(params: Option<&Value>) -> Result<Client, Error> {
+    let meta = params.and_then(|params| params.get("_meta")).and_then(Value::as_object);
+    let Some(meta) = meta else {
+        return Err(Error::invalid_params("`_meta` is required"));
+    };
+    let text = |key: &str| match meta.get(key) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        _ => Err(Error::invalid_params(format_args!("`_meta` must have `{key}`"))),
+    };
+    let version = text(VERSION)?;
+    let Some(Value::Object(capabilities)) = meta.get(CAPABILITIES) else {
+        return Err(Error::invalid_params(format_args!("`_meta` must have `{CAPABILITIES}`")));
+    };
+    let log_level = meta.get(LOG_LEVEL).and_then(Value::as_str).and_then(Level::parse);
+    let info = meta.get(CLIENT_INFO).cloned();
+    Ok(Client { version, capabilities: capabilities.clone(), info, log_level })
+}
+
+/// Checks that a client speaks a modern version that this server knows.
+pub(super) fn check_version(client: &Client) -> Result<(), Error> {
+    if client.version == MODERN {
+        return Ok(());
+    }
+    Err(unsupported(&client.version))
+}
+
+/// Returns the error of a version that this server does not speak.
+pub(super) fn unsupported(requested: &str) -> Error {
+    let supported = supported();
+    Error::new(UNSUPPORTED_VERSION, format!("Unsupported protocol version: {requested}"))
+        .with_data(json!({ "supported": supported, "requested": requested }))
+}
+
+/// Returns all versions, the newest first.
+pub(super) fn supported() -> Vec<&'static str> {
+    std::iter::once(MODERN).chain(LEGACY).collect()
+}
+
+/// Completes a result for a modern client.
+pub(super) fn complete(mut result: Value, server_info: &Value) -> Value {
+    if let Value::Object(fields) = &mut result {
+        if !fields.contains_key("resultType") {
+            fields.insert("resultType".to_owned(), json!("complete"));
+        }
+        let meta = fields.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(meta) = meta {
+            meta.insert(SERVER_INFO.to_owned(), server_info.clone());
+        }
+    }
+    result
+}

@@ -1,0 +1,211 @@
+//! The sessions of old clients over HTTP.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use pi_jsonrpc::connection::BoxFuture;
+use pi_jsonrpc::{Calls, Error, Id, Message, Notification};
+use pi_protocol::CancelToken;
+use serde_json::Value;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, oneshot};
+use uuid::Uuid;
+
+use super::super::drive::Outlet;
+use super::super::service::Change;
+use super::super::session::Session;
+use super::stream::Log;
+
+/// The most sessions. The one that was idle for longest makes room.
+const SESSIONS: usize = 64;
+
+/// The most streams of a session, those that have ended included.
+const STREAMS: usize = 32;
+
+/// Name of the stream for what belongs to no request.
+const STANDING: u64 = 0;
+
+/// All sessions by id.
+#[derive(Debug, Default)]
+pub(super) struct Sessions(Mutex<HashMap<String, Arc<HttpSession>>>);
+
+impl Sessions {
+    /// Adds a session. Returns its id.
+    pub(super) fn add(&self, session: Session, changes: broadcast::Receiver<Change>) -> String {
+        let session = Arc::new(HttpSession::new(session));
+        tokio::spawn(tell_changes(Arc::downgrade(&session), changes));
+        let id = Uuid::new_v4().to_string();
+        let mut sessions = self.lock();
+        if sessions.len() >= SESSIONS {
+            let idle = sessions
+                .iter()
+                .min_by_key(|(_, session)| (!session.running().is_empty(), session.last_used()));
+            let idle = idle.map(|(id, _)| id.clone());
+            if let Some(session) = idle.and_then(|id| sessions.remove(&id)) {
+                session.end();
+            }
+        }
+        sessions.insert(id.clone(), session);
+        id
+    }
+
+    /// Returns a session.
+    pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
+        let session = self.lock().get(id).cloned();
+        if let Some(session) = &session {
+            *session.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+        session
+    }
+
+    /// Ends a session. Returns false if there is none.
+    pub(super) fn remove(&self, id: &str) -> bool {
+        let session = self.lock().remove(id);
+        if let Some(session) = &session {
+            session.end();
+        }
+        session.is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The session of an old client.
+#[derive(Debug)]
+pub(super) struct HttpSession {
+    pub(super) session: Session,
+    last_used: Mutex<Instant>,
+    /// The requests to the client.
+    calls: Mutex<Calls<oneshot::Sender<Result<Value, Error>>>>,
+    running: Mutex<HashMap<Id, CancelToken>>,
+    streams: Mutex<Vec<(u64, Arc<Log>)>>,
+    next_stream: AtomicU64,
+}
+
+impl HttpSession {
+    fn new(session: Session) -> Self {
+        Self {
+            session,
+            last_used: Mutex::new(Instant::now()),
+            calls: Mutex::default(),
+            running: Mutex::default(),
+            streams: Mutex::new(vec![(STANDING, Arc::default())]),
+            next_stream: AtomicU64::new(STANDING + 1),
+        }
+    }
+
+    fn last_used(&self) -> Instant {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the requests that run, with what cancels them.
+    pub(super) fn running(&self) -> MutexGuard<'_, HashMap<Id, CancelToken>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a stream. An old one that has ended makes room.
+    pub(super) fn open_stream(&self) -> Option<(u64, Arc<Log>)> {
+        let mut streams = self.streams();
+        if streams.len() >= STREAMS {
+            let ended = streams.iter().position(|(_, log)| log.has_ended())?;
+            streams.remove(ended);
+        }
+        let name = self.next_stream.fetch_add(1, Ordering::Relaxed);
+        let log = Arc::new(Log::default());
+        streams.push((name, Arc::clone(&log)));
+        Some((name, log))
+    }
+
+    /// Returns a stream.
+    pub(super) fn stream(&self, name: u64) -> Option<Arc<Log>> {
+        let streams = self.streams();
+        streams.iter().find(|(other, _)| *other == name).map(|(_, log)| Arc::clone(log))
+    }
+
+    /// Returns the stream for what belongs to no request, with its name.
+    pub(super) fn standing(&self) -> Option<(u64, Arc<Log>)> {
+        self.stream(STANDING).map(|log| (STANDING, log))
+    }
+
+    /// Takes the response to a request of the server.
+    pub(super) fn answer(&self, id: &Id, result: Result<Value, Error>) {
+        if let Some(waiting) = self.calls().close(id) {
+            let _ = waiting.send(result);
+        }
+    }
+
+    fn end(&self) {
+        for cancel in self.running().values() {
+            cancel.cancel();
+        }
+        self.calls().close_all();
+        for (_, log) in self.streams().iter() {
+            log.end();
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls<oneshot::Sender<Result<Value, Error>>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Vec<(u64, Arc<Log>)>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells an old client about changes, until its session is gone.
+async fn tell_changes(session: Weak<HttpSession>, mut changes: broadcast::Receiver<Change>) {
+    loop {
+        let change = match changes.recv().await {
+            Ok(change) => change,
+            Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return,
+        };
+        let Some(session) = session.upgrade() else { return };
+        if let (Some(notice), Some((_, log))) =
+            (session.session.notice(&change), session.standing())
+        {
+            log.push(&Message::Notification(notice));
+        }
+    }
+}
+
+/// The stream of one response of an old client.
+pub(super) struct SessionOutlet {
+    pub(super) session: Arc<HttpSession>,
+    pub(super) log: Arc<Log>,
+}
+
+impl SessionOutlet {
+    /// Returns the stream of the request, or the standing one after its end.
+    fn log(&self) -> Arc<Log> {
+        let standing = || self.session.standing().map(|(_, log)| log);
+        let ended = self.log.has_ended().then(standing).flatten();
+        ended.unwrap_or_else(|| Arc::clone(&self.log))
+    }
+}
+
+impl Outlet for SessionOutlet {
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        self.log().push(&Message::Notification(notification));
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ask(&self, method: &'static str, params: Value) -> BoxFuture<'_, Result<Value, Error>> {
+        let (sender, response) = oneshot::channel();
+        let id = self.session.calls().open(sender);
+        self.log().push(&Message::request(id, method, Some(params)));
+        Box::pin(async move {
+            let ended = |_| Err(Error::internal("The session ended before the client answered"));
+            response.await.unwrap_or_else(ended)
+        })
+    }
+
+    fn close_stream(&self) {
+        self.log.close_readers();
+    }
+}

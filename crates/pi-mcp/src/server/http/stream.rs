@@ -1,0 +1,202 @@
+//! The messages of one stream, in order, for a reader that may come back.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use pi_jsonrpc::Message;
+use tokio::sync::watch;
+
+/// The most messages, and bytes of them, that are kept for a reader. Older ones are lost.
+const MESSAGES: usize = 512;
+const BYTES: usize = 64 << 20;
+
+/// The time after which a client should come back, in milliseconds.
+const RETRY: u32 = 500;
+
+/// The messages of one stream.
+#[derive(Debug)]
+pub(super) struct Log {
+    messages: Mutex<Messages>,
+    changed: watch::Sender<Marks>,
+    /// Code of the error that the stream ended with.
+    error: OnceLock<i64>,
+}
+
+#[derive(Debug, Default)]
+struct Messages {
+    kept: VecDeque<(u64, Arc<str>)>,
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    /// Number of the newest message; the first is 1.
+    newest: u64,
+    /// How often readers were sent away.
+    closed: u64,
+    /// No message follows.
+    ended: bool,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        let changed = watch::Sender::new(Marks::default());
+        Self { messages: Mutex::default(), changed, error: OnceLock::new() }
+    }
+}
+
+impl Log {
+    /// Adds a message.
+    pub(super) fn push(&self, message: &Message) {
+        self.add(message, false);
+    }
+
+    /// Adds the last message.
+    pub(super) fn finish(&self, message: &Message) {
+        if let Message::Response(pi_jsonrpc::Response { result: Err(error), .. }) = message {
+            let _ = self.error.set(error.code);
+        }
+        self.add(message, true);
+    }
+
+    /// Returns the code of the error that the stream ended with.
+    pub(super) fn error(&self) -> Option<i64> {
+        self.error.get().copied()
+    }
+
+    fn add(&self, message: &Message, is_last: bool) {
+        let text: Arc<str> = message.to_value().to_string().into();
+        let mut messages = self.lock();
+        let number = self.changed.borrow().newest + 1;
+        messages.bytes += text.len();
+        messages.kept.push_back((number, text));
+        while messages.kept.len() > MESSAGES || (messages.bytes > BYTES && messages.kept.len() > 1)
+        {
+            if let Some((_, lost)) = messages.kept.pop_front() {
+                messages.bytes -= lost.len();
+            }
+        }
+        drop(messages);
+        self.changed.send_modify(|marks| {
+            marks.newest = number;
+            marks.ended |= is_last;
+        });
+    }
+
+    /// Ends the stream.
+    pub(super) fn end(&self) {
+        self.changed.send_modify(|marks| marks.ended = true);
+    }
+
+    /// Sends the present readers away; they come back for the rest.
+    pub(super) fn close_readers(&self) {
+        self.changed.send_modify(|marks| marks.closed += 1);
+    }
+
+    /// Returns true if no message follows.
+    pub(super) fn has_ended(&self) -> bool {
+        self.changed.borrow().ended
+    }
+
+    fn after(&self, number: u64) -> Option<(u64, Arc<str>)> {
+        self.lock().kept.iter().find(|(other, _)| *other > number).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Messages> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place in a stream.
+#[derive(Debug)]
+pub(super) struct Reader {
+    log: Arc<Log>,
+    at: u64,
+    closed: u64,
+    changed: watch::Receiver<Marks>,
+}
+
+impl Reader {
+    /// Reads after the message with this number.
+    pub(super) fn new(log: &Arc<Log>, at: u64) -> Self {
+        let changed = log.changed.subscribe();
+        let closed = changed.borrow().closed;
+        Self { log: Arc::clone(log), at, closed, changed }
+    }
+
+    /// Reads what is added from now on.
+    pub(super) fn of_future(log: &Arc<Log>) -> Self {
+        let newest = log.changed.borrow().newest;
+        Self::new(log, newest)
+    }
+
+    /// Returns the next message; `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Arc<str>> {
+        loop {
+            let marks = *self.changed.borrow_and_update();
+            if marks.closed != self.closed {
+                return None;
+            }
+            if let Some((number, text)) = self.log.after(self.at) {
+                self.at = number;
+                return Some(text);
+            }
+            if marks.ended {
+                return None;
+            }
+            self.changed.changed().await.ok()?;
+        }
+    }
+
+    /// Returns true if the message that was read last is the last one of the stream.
+    pub(super) fn is_at_end(&self) -> bool {
+        let marks = self.changed.borrow();
+        marks.ended && marks.newest == self.at
+    }
+}
+
+/// How the messages of a stream are written.
+#[derive(Debug, Clone)]
+pub(super) struct Events {
+    /// Name of the stream, if a client can come back to it.
+    pub(super) name: Option<u64>,
+    /// Begin with an event without a message, so that a client can come back before the first one.
+    pub(super) is_primed: bool,
+    /// A message that was read already.
+    pub(super) first: Option<Arc<str>>,
+}
+
+impl Events {
+    /// Writes a stream as events, as far as it is read.
+    pub(super) fn write<T: Send + 'static>(
+        self,
+        reader: Reader,
+        keep: T,
+    ) -> impl Stream<Item = Bytes> + Send + 'static {
+        let start = self.is_primed.then(|| {
+            let at = reader.at - u64::from(self.first.is_some());
+            let id = self.id(at);
+            Bytes::from(format!("{id}retry: {RETRY}\ndata: \n\n"))
+        });
+        let first = self.first.clone().map(|text| self.event(reader.at, &text));
+        let begin = futures_util::stream::iter(start.into_iter().chain(first));
+        let rest = futures_util::stream::unfold((reader, keep), move |(mut reader, keep)| {
+            let events = self.clone();
+            async move {
+                let text = reader.next().await?;
+                Some((events.event(reader.at, &text), (reader, keep)))
+            }
+        });
+        futures_util::StreamExt::chain(begin, rest)
+    }
+
+    fn event(&self, number: u64, text: &str) -> Bytes {
+        Bytes::from(format!("{}event: message\ndata: {text}\n\n", self.id(number)))
+    }
+
+    fn id(&self, number: u64) -> String {
+        self.name.map(|name| format!("id: {name}-{number}\n")).unwrap_or_default()
+    }
+}

@@ -1,0 +1,183 @@
+//! The transport over pipes: one client, one message per line.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use pi_jsonrpc::connection::BoxFuture;
+use pi_jsonrpc::{CallError, Connection, Ended, Error, Id, Incoming, Limits, Notification};
+use pi_protocol::CancelToken;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::client::Client;
+use super::context::cancelled;
+use super::dispatch::{Asked, Step, dispatch};
+use super::drive::{Outlet, drive, resume};
+use super::listen::listen;
+use super::session::Session;
+use super::{MODERN, Server, envelope};
+
+/// The longest message of a client.
+const LINE: usize = 16 << 20;
+
+/// The time for responses after the client has closed its end.
+const DRAIN: Duration = Duration::from_secs(5);
+
+impl Server {
+    /// Serves one client over a reader and a writer, until one of them ends.
+    pub async fn serve_pipes<R, W>(&self, reader: R, writer: W) -> Ended
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let pipes = Arc::new(Pipes {
+            server: self.clone(),
+            session: Mutex::default(),
+            running: Mutex::default(),
+            connection: OnceLock::new(),
+        });
+        let limits = Limits { line: LINE, drain: DRAIN, ..Limits::default() };
+        let service = Arc::clone(&pipes) as Arc<dyn pi_jsonrpc::Service>;
+        let (connection, running) = Connection::new(reader, writer, service, limits);
+        let _ = pipes.connection.set(connection.clone());
+        let telling = tokio::spawn(tell_changes(Arc::clone(&pipes), connection));
+        let ended = running.await;
+        telling.abort();
+        ended
+    }
+}
+
+struct Pipes {
+    server: Server,
+    /// The session, if the client is an old one.
+    session: Mutex<Option<Arc<Session>>>,
+    running: Mutex<HashMap<Id, CancelToken>>,
+    connection: OnceLock<Connection>,
+}
+
+impl Pipes {
+    fn session(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<Id, CancelToken>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn answer(&self, request: Incoming) -> Result<Value, Error> {
+        let params = request.params.as_ref();
+        let is_modern = envelope::is_modern(params);
+        if request.method == "initialize" && !is_modern {
+            let (session, result) = Session::start(self.server.about(), params)?;
+            *self.session() = Some(Arc::new(session));
+            return Ok(result);
+        }
+        let session = self.session().clone().filter(|_| !is_modern);
+        let client = match &session {
+            Some(session) => session.client(),
+            None if request.method == "ping" && !is_modern => return Ok(json!({})),
+            None => read_modern(params)?,
+        };
+        let cancel = CancelToken::new();
+        self.running().insert(request.id.clone(), cancel.clone());
+        let _running = Running { pipes: self, id: &request.id };
+        tokio::select! {
+            result = self.perform(&request, client, session.as_deref()) => result,
+            // What runs for the request is dropped, and so is cancelled.
+            () = cancel.cancelled() => Err(cancelled()),
+        }
+    }
+
+    async fn perform(
+        &self,
+        request: &Incoming,
+        client: Client,
+        session: Option<&Session>,
+    ) -> Result<Value, Error> {
+        let Some(connection) = self.connection.get().cloned() else { return Err(cancelled()) };
+        let outlet: Arc<dyn Outlet> = Arc::new(PipeOutlet(connection));
+        let is_modern = client.version == MODERN;
+        let Incoming { id, method, params } = request;
+        let asked = Asked { method, params: params.as_ref(), client, session };
+        match dispatch(&self.server, asked).await {
+            Step::Reply(result) => result,
+            Step::Call(call) => drive(&self.server, call, is_modern, outlet).await,
+            Step::Resume(call, ask) => resume(&self.server, call, ask, outlet).await,
+            Step::Listen(filter) => listen(&self.server, filter, id, &*outlet).await,
+        }
+    }
+}
+
+fn read_modern(params: Option<&Value>) -> Result<Client, Error> {
+    let client = envelope::read(params)?;
+    envelope::check_version(&client)?;
+    Ok(client)
+}
+
+/// Removes the entry of a request when it has ended.
+struct Running<'a> {
+    pipes: &'a Pipes,
+    id: &'a Id,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.pipes.running().remove(self.id);
+    }
+}
+
+impl pi_jsonrpc::Service for Pipes {
+    fn request(&self, request: Incoming) -> BoxFuture<'_, Result<Value, Error>> {
+        Box::pin(self.answer(request))
+    }
+
+    fn notification(&self, method: &str, params: Option<Value>) {
+        if method != "notifications/cancelled" {
+            return;
+        }
+        let id = params.as_ref().and_then(|params| Id::from_value(&params["requestId"]));
+        let cancel = id.and_then(|id| self.running().get(&id).cloned());
+        if let Some(cancel) = cancel {
+            cancel.cancel();
+        }
+    }
+}
+
+struct PipeOutlet(Connection);
+
+impl Outlet for PipeOutlet {
+    fn notify(&self, notification: Notification) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // A connection that ended is noticed by its owner.
+            let _ = self.0.notify(&notification.method, notification.params).await;
+        })
+    }
+
+    fn ask(&self, method: &'static str, params: Value) -> BoxFuture<'_, Result<Value, Error>> {
+        Box::pin(async move {
+            self.0.call(method, Some(params)).await.map_err(|error| match error {
+                CallError::Remote(error) => error,
+                CallError::Closed(reason) => Error::internal(reason),
+            })
+        })
+    }
+}
+
+/// Tells an old client about changes. Modern ones listen themselves.
+async fn tell_changes(pipes: Arc<Pipes>, connection: Connection) {
+    let mut changes = pipes.server.changes().subscribe();
+    loop {
+        let change = match changes.recv().await {
+            Ok(change) => change,
+            Err(RecvError::Lagged(_)) => continue,
+            Err(RecvError::Closed) => return,
+        };
+        let session = pipes.session().clone();
+        let notice = session.and_then(|session| session.notice(&change));
+        if let Some(Notification { method, params }) = notice {
+            let _ = connection.notify(&method, params).await;
+        }
+    }
+}
