@@ -38,9 +38,8 @@ mod tokens;
 mod validate;
 
 pub use challenge::Challenge;
-pub use client::{RegisteredClient, register};
 pub use discovery::{
-    Metadata, ResourceMetadata, discover, discover_resource, service_for_resource,
+    Metadata, ResourceMetadata, discover, discover_at, discover_resource, service_for_resource,
 };
 pub use error::{OauthError, RefreshError, ServiceError};
 pub use interaction::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};

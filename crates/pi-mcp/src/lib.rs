@@ -6,11 +6,13 @@
 //! - [`protocol`]: records, as JSON.
 //! - [`client`]: a connection to a server. Start reading here.
 //! - [`server`]: the other end, for both eras.
+//! - [`sign_in`]: tokens for servers at a URL.
 //! - [`transport`]: pipes and streamable HTTP.
 
 pub mod client;
 pub mod protocol;
 pub mod server;
+pub mod sign_in;
 pub mod transport;
 
 pub use pi_jsonrpc::connection::BoxFuture;

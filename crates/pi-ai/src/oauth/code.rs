@@ -70,10 +70,7 @@ pub(super) async fn authorize(
         // The callback address takes the place of a client.
         Some(Dialect::Openrouter) => RegisteredClient::public(""),
         Some(Dialect::Chatgpt) => chatgpt::client(flow),
-        _ => {
-            let uri = Some(redirect_uri.as_str());
-            RegisteredClient::choose(service, flow.metadata, flow.web, uri).await?
-        }
+        _ => RegisteredClient::choose(flow, Some(redirect_uri.as_str())).await?,
     };
     let request = Request {
         state: random::token()?,

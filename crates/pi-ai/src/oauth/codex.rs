@@ -21,7 +21,7 @@ pub(super) async fn device(flow: &Flow<'_>) -> Result<Granted, OauthError> {
     let service = flow.service;
     let start = flow.endpoint("a device code", service.device_url.as_deref())?;
     let token_url = flow.endpoint("a device code", service.token_url.as_deref())?;
-    let client = RegisteredClient::choose(service, flow.metadata, flow.web, None).await?;
+    let client = RegisteredClient::choose(flow, None).await?;
     let origin = checked(start)?;
     let at = |path: &str| {
         let mut url: Url = origin.clone();

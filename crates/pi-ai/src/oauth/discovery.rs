@@ -36,6 +36,19 @@ pub struct Metadata {
     pub sends_issuer: bool,
     /// The server accepts the address of a metadata document as client id.
     pub accepts_metadata_documents: bool,
+    /// Scopes of the server; `None` if it does not name them.
+    pub scopes: Option<Vec<String>>,
+}
+
+impl Metadata {
+    /// Returns true if the secret of a client belongs into a header: the server names that method
+    /// and not the one of a parameter.
+    pub fn prefers_basic(&self) -> bool {
+        self.auth_methods.as_ref().is_some_and(|methods| {
+            let has = |name: &str| methods.iter().any(|method| method == name);
+            has("client_secret_basic") && !has("client_secret_post")
+        })
+    }
 }
 
 /// The metadata of a protected resource, such as an MCP server.
@@ -67,6 +80,19 @@ pub async fn discover(web: &WebClient, issuer: &str) -> Result<Metadata, OauthEr
         host: host_of(&url),
         problem: "it publishes no metadata of an authorization server".to_owned(),
     }))
+}
+
+/// Reads the metadata of an authorization server at an address that the user has configured. The
+/// document names its issuer itself.
+pub async fn discover_at(web: &WebClient, document: &str) -> Result<Metadata, OauthError> {
+    let url = checked(document)?;
+    let found = read_object(web, &url).await?;
+    let Some(object) = found else {
+        let problem = format!("there is no metadata at {}", url.path());
+        return Err(OauthError::Answer { host: host_of(&url), problem });
+    };
+    let issuer = object.get("issuer").and_then(Value::as_str).unwrap_or_default().to_owned();
+    metadata(&object, &issuer, &url)
 }
 
 /// Reads the metadata of a protected resource. `challenge` is the one of its refusal, which may
@@ -114,8 +140,13 @@ pub async fn service_for_resource(
 pub(super) async fn complete(
     web: &WebClient,
     service: &Service,
+    known: Option<&Metadata>,
 ) -> Result<(Service, Metadata), OauthError> {
     let mut service = service.clone();
+    if let Some(known) = known {
+        fill(&mut service, known);
+        return Ok((service, known.clone()));
+    }
     let Some(issuer) = service.issuer.clone() else { return Ok((service, Metadata::default())) };
     if service.dialect == Some(Dialect::Gateway) {
         super::gateway::complete(web, &issuer, &mut service).await?;
@@ -126,6 +157,12 @@ pub(super) async fn complete(
         return Ok((service, metadata));
     }
     let found = discover(web, &issuer).await?;
+    fill(&mut service, &found);
+    Ok((service, found))
+}
+
+/// Sets the endpoints of a service that are not configured.
+fn fill(service: &mut Service, found: &Metadata) {
     let fill = |field: &mut Option<String>, value: &Option<String>| {
         if field.is_none() {
             field.clone_from(value);
@@ -137,7 +174,6 @@ pub(super) async fn complete(
     fill(&mut service.registration_url, &found.registration_url);
     fill(&mut service.revoke_url, &found.revoke_url);
     fill(&mut service.jwks_url, &found.jwks_url);
-    Ok((service, found))
 }
 
 /// The addresses of the metadata of an issuer, in the order of RFC 8414 and OpenID Discovery.
@@ -211,6 +247,7 @@ fn metadata(object: &Map<String, Value>, issuer: &str, url: &Url) -> Result<Meta
         auth_methods: list("token_endpoint_auth_methods_supported"),
         sends_issuer: flag("authorization_response_iss_parameter_supported"),
         accepts_metadata_documents: flag("client_id_metadata_document_supported"),
+        scopes: list("scopes_supported"),
     })
 }
 

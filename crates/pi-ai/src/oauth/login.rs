@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::client::RegisteredClient;
 use super::code::{self, Granted};
+use super::discovery::Metadata;
 use super::error::OauthError;
 use super::flow::Flow;
 use super::id_token::{self, Expected};
@@ -27,8 +28,13 @@ pub struct LoginOptions {
     pub callback_host: Option<String>,
     /// The id of this installation, a UUID. Created if the service needs one and there is none.
     pub host_id: Option<String>,
-    /// The tokens of the former login, from which an issued client id is reused.
+    /// The tokens of the former login, from which an issued client id is reused. A registered
+    /// client is reused only if the browser returns to the same address.
     pub previous: Option<Tokens>,
+    /// The metadata of the server, if it was read already.
+    pub metadata: Option<Metadata>,
+    /// The name under which a client is registered; `pi` by default.
+    pub client_name: Option<String>,
 }
 
 impl LoginOptions {
@@ -70,7 +76,7 @@ async fn run(
     interaction: &dyn Interaction,
     options: &LoginOptions,
 ) -> Result<Tokens, OauthError> {
-    let (service, metadata) = discovery::complete(web, service).await?;
+    let (service, metadata) = discovery::complete(web, service, options.metadata.as_ref()).await?;
     let flow = Flow { service: &service, metadata: &metadata, web, interaction, options };
     let default =
         if service.authorize_url.is_some() { LoginMethod::Browser } else { LoginMethod::Device };
@@ -83,7 +89,7 @@ async fn run(
         (_, LoginMethod::Browser | LoginMethod::Paste) => code::run(&flow, method).await?,
         (_, LoginMethod::Device) => {
             flow.endpoint("a device code", service.device_url.as_deref())?;
-            let client = RegisteredClient::choose(&service, &metadata, web, None).await?;
+            let client = RegisteredClient::choose(&flow, None).await?;
             let response = device::run(&flow, &client).await?;
             Granted { response, client, nonce: None }
         }

@@ -63,7 +63,7 @@ async fn standard(
     token: &str,
 ) -> Result<Tokens, OauthError> {
     service.validate()?;
-    let (service, metadata) = discovery::complete(web, service).await?;
+    let (service, metadata) = discovery::complete(web, service, None).await?;
     let url = token_url(&service)?;
     let mut params: Params =
         vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", token.to_owned())];
@@ -117,7 +117,7 @@ pub async fn revoke(
     tokens: &Tokens,
 ) -> Result<bool, OauthError> {
     service.validate()?;
-    let (service, metadata) = discovery::complete(web, service).await?;
+    let (service, metadata) = discovery::complete(web, service, None).await?;
     let Some(url) = &service.revoke_url else { return Ok(false) };
     let client = RegisteredClient::of_tokens(&service, &metadata, &tokens.extra);
     let refresh = tokens.refresh.as_ref().map(|token| ("refresh_token", token));
