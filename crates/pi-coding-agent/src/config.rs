@@ -7,7 +7,7 @@ mod auth;
 mod directories;
 mod error;
 pub(crate) mod file;
-mod lock;
+pub(crate) mod lock;
 mod models_store;
 mod resolver;
 mod schemas;

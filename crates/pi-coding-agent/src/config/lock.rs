@@ -34,7 +34,7 @@ pub(crate) fn with_lock<T>(file: &Path, change: impl FnOnce() -> T) -> Result<T,
 
 /// The wait for a lock: pauses that grow, until the lock must have become stale.
 #[derive(Debug)]
-pub(super) struct Wait {
+pub(crate) struct Wait {
     start: Instant,
     limit: Duration,
     pause: Duration,
@@ -42,12 +42,12 @@ pub(super) struct Wait {
 
 impl Wait {
     /// Begins to wait for a lock that is stale after this time.
-    pub(super) fn new(stale: Duration) -> Self {
+    pub(crate) fn new(stale: Duration) -> Self {
         Self { start: Instant::now(), limit: stale + GRACE, pause: FIRST_PAUSE }
     }
 
     /// Returns the time until the next try, or the error of a wait that took too long.
-    pub(super) fn pause(&mut self, file: &Path) -> Result<Duration, ConfigError> {
+    pub(crate) fn pause(&mut self, file: &Path) -> Result<Duration, ConfigError> {
         if self.start.elapsed() > self.limit {
             let (path, lock) = (file.to_owned(), directory(file));
             return Err(ConfigError::Locked { path, lock });
@@ -67,7 +67,7 @@ fn directory(file: &Path) -> PathBuf {
 
 /// A held lock.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     directory: PathBuf,
     identity: Identity,
     /// Shows that the process lives, where the file system supports that.
@@ -89,7 +89,7 @@ impl Lock {
     }
 
     /// Takes the lock of a file; `None` if another program holds it.
-    pub(super) fn try_take(file: &Path, stale: Duration) -> Result<Option<Self>, ConfigError> {
+    pub(crate) fn try_take(file: &Path, stale: Duration) -> Result<Option<Self>, ConfigError> {
         let directory = directory(file);
         match fs::create_dir(&directory) {
             Ok(()) => {}

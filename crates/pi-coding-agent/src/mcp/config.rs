@@ -21,6 +21,7 @@ use crate::{Diagnostic, Environment};
 pub use approval::{Approval, Approvals};
 pub use edit::{McpFile, ServerChange};
 pub use oauth::{ClientRegistration, OauthConfig};
+pub(in crate::mcp) use server::resolve_value;
 pub use server::{
     ConfiguredValues, HttpServer, Launch, ServerConfig, StdioServer, Transport, UnresolvedValue,
 };
