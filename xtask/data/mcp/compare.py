@@ -47,6 +47,8 @@ def filler(peers):
 def plain(text):
     """Replaces what differs between two runs of one program."""
     text = re.sub(r"Wall time [0-9.]+ seconds", "Wall time N seconds", text)
+    text = re.sub(r"127\.0\.0\.1:[0-9]+", "127.0.0.1:PORT", text)
+    text = re.sub(r"created at [0-9:]+ [AP]M", "created at TIME", text)
     text = re.sub(r"HOME/tmp/[^\s\"')\]]+", "TEMPORARY", text)
     return re.sub(r'("wall_time_seconds": ?)[0-9.]+', r"\1N", text)
 
@@ -81,6 +83,23 @@ def seen(requests):
         if isinstance(content, list):
             content = "\n".join(part.get("text") or json.dumps(part) for part in content)
         view[f"message {number} {message['role']}"] = plain(content or "")
+    return view
+
+
+def recorded(output):
+    """The tool results of the session, and the events of nested calls."""
+    view, number, nested = {}, 0, []
+    for line in output.splitlines():
+        event = json.loads(line) if line.startswith("{") else {}
+        if event.get("parentToolCallId"):
+            nested.append(f"{event['type']} {event['toolCallId']} of {event['parentToolCallId']}: {event['toolName']}")
+        message = event.get("message") or {}
+        if event.get("type") == "message_end" and message.get("role") == "toolResult":
+            fields = {key: value for key, value in message.items() if key not in ("content", "timestamp", "durationMs")}
+            text = plain(json.dumps(fields, indent=1, sort_keys=True))
+            view[f"record {number} {message['toolName']}"] = re.sub(r'"durationMs": [0-9.e-]+', '"durationMs": N', text)
+            number += 1
+    view["nested events"] = "\n".join(nested)
     return view
 
 
@@ -129,7 +148,8 @@ def main():
             if not getattr(options, side):
                 continue
             done = programs.run(getattr(options, side), case, fill)
-            views[side] = seen(done.requests)
+            views[side] = seen(done.requests[-1:] if case.get("last") else done.requests)
+            views[side].update(recorded(done.output))
             views[side]["exit code"] = str(done.code)
             if options.record:
                 record(options.record, side, name, done)

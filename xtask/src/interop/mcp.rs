@@ -7,7 +7,8 @@
 //! - `servers`: real servers, used with `pi mcp check`, `list` and `call`;
 //! - `serve`: real clients, which use `pi mcp serve`;
 //! - `compare`: the TypeScript pi and our program with the same servers and model answers. What the model
-//!   sees must be equal, except for the differences that `xtask/data/mcp/accepted.py` lists.
+//!   sees must be equal, except for the differences that `xtask/data/mcp/accepted.py` lists;
+//! - `commands`: the same `pi mcp` commands with both programs, which must leave the same files.
 //!
 //! `mcp` of the directory of peers has the npm packages and a virtual environment; see `docs/interop.md`.
 
@@ -62,14 +63,16 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
         scripts::run("serve", &mut command, &mut table)?;
     }
     let real = options.directory.join(REAL_PI);
-    if options.wants("compare")
-        && present("compare", &[&real, &everything, &python], INSTALL_PI, &mut table)
-    {
-        let mut command = script("compare.py");
-        let real = format!("{} {}", node.display(), real.display());
-        command.args(["--real", &real]).arg("--ours").arg(&options.binary);
-        command.arg("--peers").arg(&options.directory);
-        scripts::run("compare", &mut command, &mut table)?;
+    for (part, name) in [("compare", "compare.py"), ("commands", "commands.py")] {
+        if options.wants(part)
+            && present(part, &[&real, &everything, &python], INSTALL_PI, &mut table)
+        {
+            let mut command = script(name);
+            let real = format!("{} {}", node.display(), real.display());
+            command.args(["--real", &real]).arg("--ours").arg(&options.binary);
+            command.arg("--peers").arg(&options.directory);
+            scripts::run(part, &mut command, &mut table)?;
+        }
     }
     scripts::verdict(&table, options.directory)
 }
