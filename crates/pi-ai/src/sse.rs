@@ -41,12 +41,27 @@ struct Fields {
     has_data: bool,
     /// True if a line has been read, so that no byte-order mark can follow.
     past_start: bool,
+    last_id: Option<String>,
+    retry_ms: Option<u64>,
 }
+
+/// Longest id of an event that is kept: it is sent back in a header.
+const MAX_ID_BYTES: usize = 1024;
 
 impl SseParser {
     /// Creates a parser at the start of a stream.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns the last `id:` of the stream, which resumes it.
+    pub fn last_event_id(&self) -> Option<&str> {
+        self.fields.last_id.as_deref()
+    }
+
+    /// Returns the last `retry:` of the stream: the pause before it is resumed, in milliseconds.
+    pub fn retry_ms(&self) -> Option<u64> {
+        self.fields.retry_ms
     }
 
     /// Parses the next bytes and calls `on_event` for every event that became complete.
@@ -104,7 +119,13 @@ impl Fields {
                 self.data.push_str(&lossy(value));
             }
             b"event" => self.name = Some(lossy(value).into_owned()),
-            // Comments, `id`, `retry` and unknown fields.
+            b"id" if value.len() <= MAX_ID_BYTES && !value.iter().any(u8::is_ascii_control) => {
+                self.last_id = Some(lossy(value).into_owned()).filter(|id| !id.is_empty());
+            }
+            b"retry" => {
+                self.retry_ms = lossy(value).parse().ok().or(self.retry_ms);
+            }
+            // Comments and unknown fields.
             _ => {}
         }
         Ok(())
@@ -173,6 +194,16 @@ mod tests {
             let bytes: Vec<&[u8]> = input.as_bytes().chunks(1).collect();
             assert_eq!(events(&bytes), expected, "byte by byte: {input:?}");
         }
+    }
+
+    #[test]
+    fn the_place_to_resume_is_kept() {
+        let mut parser = SseParser::new();
+        let stream = b"id: 7\nretry: 250\n\nid: a\x01b\nretry: soon\ndata: x\n\n";
+        parser.push(stream, |_| Ok::<_, EventTooLong>(())).unwrap();
+        assert_eq!((parser.last_event_id(), parser.retry_ms()), (Some("7"), Some(250)));
+        parser.push(b"id\n", |_| Ok::<_, EventTooLong>(())).unwrap();
+        assert_eq!(parser.last_event_id(), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! A client of one server, of either era.
 //!
-//! [`Client::connect`] finds out which era the server speaks ([`era`]) and returns a handle.
-//! `request` sends one request, with its time limit, progress, cancellation and questions of the
-//! server. `incoming` answers what the server sends by itself. `lists`, `tools`, `changes` and
-//! `tasks` are built on them. Nothing here knows a transport: see [`crate::transport`].
+//! [`Client::connect`] finds out which era the server speaks and returns a handle. `request` sends
+//! one request, with its time limit, progress, cancellation and questions of the server. `incoming`
+//! answers what the server sends by itself. `lists`, `tools`, `tasks` and `subscriptions` are built
+//! on them. How messages travel is in [`crate::transport`].
 
 mod changes;
 mod connect;
@@ -15,6 +15,10 @@ mod methods;
 mod options;
 mod progress;
 mod request;
+mod subscriptions;
+mod tasks;
+mod tool_headers;
+mod tools;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -26,6 +30,8 @@ pub use options::{CallOptions, ClientOptions};
 use crate::protocol::{Era, Implementation, LoggingLevel, ServerCapabilities};
 use crate::transport::Link;
 use incoming::Inbox;
+use subscriptions::Subscriptions;
+use tools::KnownTools;
 
 /// What is known of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,6 +60,10 @@ struct Inner {
     facts: RwLock<Facts>,
     /// Level of log messages that a modern request asks for.
     log_level: Mutex<Option<LoggingLevel>>,
+    tools: Mutex<KnownTools>,
+    subscriptions: Arc<Subscriptions>,
+    /// Held during a new handshake.
+    renewing: tokio::sync::Mutex<()>,
 }
 
 impl Client {

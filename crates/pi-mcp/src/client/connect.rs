@@ -4,15 +4,18 @@
 //! all. Servers that are slow to start do not answer either, so after a while both questions are
 //! open and the first good answer decides.
 
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
 use super::incoming::Inbox;
-use super::request::{Conversation, Draft, exchange, invalid};
-use super::{CallOptions, Client, ClientError, ClientOptions, ConnectError, Facts, Inner, changes};
+use super::request::{Conversation, Draft, exchange, invalid, object};
+use super::subscriptions::Listening;
+use super::{
+    CallOptions, Changed, Client, ClientError, ClientOptions, ConnectError, Facts, Inner, changes,
+};
 use crate::protocol::versions::{LEGACY, MODERN};
 use crate::protocol::{DiscoverResult, Era, InitializeResult, errors, methods};
 use crate::transport::{Link, Transport};
@@ -28,7 +31,7 @@ impl Client {
         options: ClientOptions,
     ) -> Result<Self, ConnectError> {
         let inbox = Inbox::new(&options);
-        let link = transport.open(&inbox);
+        let link = transport.open(&inbox, &options.info);
         let start = Start { link: &link, inbox: &inbox, options: &options };
         let facts = match start.facts().await {
             Ok(facts) => facts,
@@ -38,11 +41,59 @@ impl Client {
                 return Err(error);
             }
         };
-        let log_level = Mutex::new(options.log_level);
-        let facts = RwLock::new(facts);
-        let client = Self(Arc::new(Inner { link, inbox, options, facts, log_level }));
+        let client = Self(Arc::new(Inner {
+            link,
+            inbox,
+            log_level: Mutex::new(options.log_level),
+            options,
+            facts: RwLock::new(facts),
+            tools: Mutex::default(),
+            subscriptions: Arc::default(),
+            renewing: tokio::sync::Mutex::default(),
+        }));
         tokio::spawn(changes::deliver(Arc::clone(&client.0.inbox)));
+        client.listen();
         Ok(client)
+    }
+
+    /// Starts to hear of changes.
+    fn listen(&self) {
+        let Inner { link, inbox, options, subscriptions, .. } = &*self.0;
+        match self.era() {
+            Era::Legacy => link.listen(),
+            Era::Modern => {
+                let listening = Listening {
+                    link: link.clone(),
+                    inbox: Arc::clone(inbox),
+                    options: options.clone(),
+                    facts: self.facts(),
+                    wanted: Arc::clone(subscriptions),
+                };
+                tokio::spawn(listening.run());
+            }
+        }
+    }
+
+    /// Makes a new handshake after the server forgot session `lost`. Subscriptions of the session
+    /// are gone, so everything counts as changed.
+    pub(super) async fn renew(&self, lost: u64) -> Result<(), ClientError> {
+        let Inner { link, inbox, options, .. } = &*self.0;
+        let _held = self.0.renewing.lock().await;
+        if link.session_number() != lost {
+            return Ok(());
+        }
+        link.forget_session();
+        let start = Start { link, inbox, options };
+        let facts = start.initialize().await.map_err(|error| match error {
+            ConnectError::Failed(error) => error,
+            other => ClientError::Closed(other.to_string()),
+        })?;
+        *self.0.facts.write().unwrap_or_else(PoisonError::into_inner) = facts;
+        link.listen();
+        for changed in [Changed::Tools, Changed::Resources, Changed::Prompts] {
+            inbox.changes.note(changed);
+        }
+        Ok(())
     }
 }
 
@@ -139,12 +190,11 @@ impl Start<'_> {
 
     /// Asks in the manner of the legacy era.
     pub(super) async fn initialize(&self) -> Result<Facts, ConnectError> {
-        let params = json!({
+        let params = object(json!({
             "protocolVersion": LEGACY[0],
             "capabilities": self.options.capabilities,
             "clientInfo": self.options.info,
-        });
-        let Value::Object(params) = params else { return Err(unreadable("not an object")) };
+        }));
         let draft = Draft::new(methods::INITIALIZE, params);
         let result = self.send(Era::Legacy, None, &draft).await?;
         let result: InitializeResult =
@@ -152,6 +202,7 @@ impl Start<'_> {
         if !LEGACY.contains(&result.protocol_version.as_str()) {
             return Err(ConnectError::Versions(result.protocol_version));
         }
+        self.link.set_version(&result.protocol_version);
         self.link.notify(methods::INITIALIZED, None).await?;
         Ok(Facts {
             era: Era::Legacy,

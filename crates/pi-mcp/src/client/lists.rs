@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::request::{Draft, invalid};
 use super::{CallOptions, Client, ClientError};
-use crate::protocol::{CacheScope, Page, Prompt, Resource, ResourceTemplate, Tool, methods};
+use crate::protocol::{CacheScope, Page, Prompt, Resource, ResourceTemplate, methods};
 
 /// The most pages of a list.
 const MAX_PAGES: usize = 1_000;
@@ -51,12 +51,7 @@ impl Client {
         self.list(methods::PROMPTS_LIST, "prompts").await
     }
 
-    /// Lists all tools.
-    pub async fn list_tools(&self) -> Result<List<Tool>, ClientError> {
-        self.list(methods::TOOLS_LIST, "tools").await
-    }
-
-    async fn list<T: DeserializeOwned>(
+    pub(super) async fn list<T: DeserializeOwned>(
         &self,
         method: &str,
         field: &str,

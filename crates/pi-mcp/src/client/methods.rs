@@ -1,26 +1,14 @@
-//! The requests that a client makes of a server, except for lists.
+//! The smaller requests that a client makes of a server.
 
 use serde_json::{Map, Value, json};
 
-use super::request::{Draft, invalid};
+use super::request::{Draft, invalid, object};
 use super::{CallOptions, Client, ClientError};
 use crate::protocol::{
-    CallToolResult, CompleteParams, CompleteResult, Era, GetPromptResult, LoggingLevel,
-    ReadResourceResult, methods,
+    CompleteParams, CompleteResult, Era, GetPromptResult, LoggingLevel, ReadResourceResult, methods,
 };
 
 impl Client {
-    /// Calls a tool. The call is never repeated: it may have had an effect.
-    pub async fn call_tool(
-        &self,
-        name: &str,
-        arguments: Map<String, Value>,
-        options: &CallOptions,
-    ) -> Result<CallToolResult, ClientError> {
-        let params = object(json!({ "name": name, "arguments": arguments }));
-        self.request_as(Draft::new(methods::TOOLS_CALL, params), options).await
-    }
-
     /// Reads a resource.
     pub async fn read_resource(
         &self,
@@ -63,16 +51,6 @@ impl Client {
         self.acknowledged(methods::SET_LEVEL, params).await
     }
 
-    /// Asks to hear of changes of a resource.
-    pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
-        self.acknowledged(methods::RESOURCES_SUBSCRIBE, object(json!({ "uri": uri }))).await
-    }
-
-    /// Asks to hear no more of a resource.
-    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
-        self.acknowledged(methods::RESOURCES_UNSUBSCRIBE, object(json!({ "uri": uri }))).await
-    }
-
     /// Asks whether the server is there (legacy).
     pub async fn ping(&self) -> Result<(), ClientError> {
         self.acknowledged(methods::PING, Map::new()).await
@@ -87,19 +65,12 @@ impl Client {
     }
 
     /// Sends a request whose result has no content.
-    async fn acknowledged(
+    pub(super) async fn acknowledged(
         &self,
         method: &str,
         params: Map<String, Value>,
     ) -> Result<(), ClientError> {
         let result = self.request(Draft::new(method, params), &CallOptions::default()).await?;
         if result.is_object() { Ok(()) } else { Err(invalid(method, "it is not an object")) }
-    }
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        _ => Map::new(),
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::incoming::Inbox;
 use super::progress::Watched;
-use super::{CallOptions, Client, ClientError, ClientOptions};
+use super::{CallOptions, Client, ClientError, ClientOptions, Inner};
 use crate::protocol::{Era, InputRequest, InputRequired, LoggingLevel, meta, methods};
 use crate::transport::{Link, Outgoing};
 
@@ -20,18 +20,22 @@ use crate::transport::{Link, Outgoing};
 const MAX_ROUNDS: usize = 20;
 /// The most questions that a server may ask at a time.
 const MAX_QUESTIONS: usize = 50;
+/// The pause before a request is repeated.
+const REPEAT_PAUSE: Duration = Duration::from_millis(250);
 /// The longest wait for one request, whatever progress it reports.
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A request before it is sent.
 pub(super) struct Draft<'a> {
     pub(super) method: &'a str,
     pub(super) params: Map<String, Value>,
+    /// Headers that only HTTP sends.
+    pub(super) headers: Vec<(String, String)>,
 }
 
 impl<'a> Draft<'a> {
     pub(super) fn new(method: &'a str, params: Map<String, Value>) -> Self {
-        Self { method, params }
+        Self { method, params, headers: Vec::new() }
     }
 }
 
@@ -89,22 +93,37 @@ impl Client {
         serde_json::from_value(result).map_err(|error| invalid(method, &error.to_string()))
     }
 
-    /// Sends a request once and returns its result, whatever its kind.
-    pub(super) async fn send(
+    /// Sends a request and returns its result, whatever its kind. A session that the server forgot
+    /// is renewed once; a request without an effect is repeated once if its failure may pass.
+    async fn send(&self, draft: &Draft<'_>, options: &CallOptions) -> Result<Value, ClientError> {
+        let number = self.0.link.session_number();
+        let result = self.send_once(draft, options).await;
+        match &result {
+            Err(ClientError::SessionLost) => {
+                self.renew(number).await?;
+                self.send_once(draft, options).await
+            }
+            Err(error) if error.is_transient() && draft.method != methods::TOOLS_CALL => {
+                wait(REPEAT_PAUSE, options).await?;
+                self.send_once(draft, options).await
+            }
+            _ => result,
+        }
+    }
+
+    async fn send_once(
         &self,
         draft: &Draft<'_>,
         options: &CallOptions,
     ) -> Result<Value, ClientError> {
-        let facts = self.facts();
-        let log_level = *self.0.log_level.lock().unwrap_or_else(PoisonError::into_inner);
-        let conversation = Conversation {
-            link: &self.0.link,
-            inbox: &self.0.inbox,
-            options: &self.0.options,
-            era: facts.era,
-            version: Some(&facts.version),
-            log_level,
+        let (era, version) = {
+            let facts = self.0.facts.read().unwrap_or_else(PoisonError::into_inner);
+            (facts.era, facts.version.clone())
         };
+        let log_level = *self.0.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+        let Inner { link, inbox, options: client, .. } = &*self.0;
+        let version = Some(version.as_str());
+        let conversation = Conversation { link, inbox, options: client, era, version, log_level };
         exchange(&conversation, draft, options).await
     }
 
@@ -163,7 +182,7 @@ pub(super) async fn exchange(
     draft: &Draft<'_>,
     options: &CallOptions,
 ) -> Result<Value, ClientError> {
-    let Conversation { link, inbox, .. } = *conversation;
+    let Conversation { link, inbox, era, .. } = *conversation;
     let limit = options.timeout.unwrap_or(conversation.options.timeout);
     let watched = inbox.progress.watch(options.on_progress.clone());
     let outgoing = Outgoing {
@@ -172,10 +191,14 @@ pub(super) async fn exchange(
             watched.start(id);
             stamp(conversation, draft, id)
         }),
+        era,
+        version: conversation.version,
+        headers: draft.headers.clone(),
     };
     let start = Instant::now();
     let mut deadline = start + limit;
-    let mut withdrawal = Withdrawal { link, draft, watched: &watched, reason: Some("dropped") };
+    let mut withdrawal =
+        Withdrawal { link, era, draft, watched: &watched, reason: Some("dropped") };
     let mut response = std::pin::pin!(link.request(outgoing));
     loop {
         tokio::select! {
@@ -202,6 +225,7 @@ pub(super) async fn exchange(
 /// dropped. The caller may drop the request at any time, so no other place would do.
 struct Withdrawal<'a> {
     link: &'a Link,
+    era: Era,
     draft: &'a Draft<'a>,
     watched: &'a Watched,
     reason: Option<&'static str>,
@@ -213,7 +237,7 @@ impl Drop for Withdrawal<'_> {
         if let (Some(reason), Some(id)) = (self.reason, self.watched.id())
             && self.draft.method != methods::INITIALIZE
         {
-            self.link.cancel(id, reason);
+            self.link.cancel(id, self.era, reason);
         }
     }
 }
@@ -261,4 +285,12 @@ pub(super) async fn wait(pause: Duration, options: &CallOptions) -> Result<(), C
 /// The error of an answer that does not fit the protocol.
 pub(super) fn invalid(method: &str, problem: &str) -> ClientError {
     ClientError::Invalid { method: method.to_owned(), problem: problem.to_owned() }
+}
+
+/// Returns the fields of a JSON object that was just made.
+pub(super) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
 }
