@@ -13,7 +13,9 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use crate::{Calls, Error, Id, Invalid, Line, Lines, Message, Notification, Request, Response};
+use crate::{
+    Calls, Error, Id, Invalid, Line, Lines, Message, Notification, Request, Response, TooLong,
+};
 
 /// A future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -71,6 +73,9 @@ pub enum CallError {
     /// The connection ended before the response.
     #[error("the connection was closed: {0}")]
     Closed(String),
+    /// The response is longer than [`Limits::line`].
+    #[error("the response of {0} bytes is too long")]
+    TooLong(u64),
 }
 
 /// Why a connection ended.
@@ -359,10 +364,38 @@ async fn receive_line(connection: &Connection, line: Line, serving: &Serving) {
             Ok(message) => connection.receive(message, serving).await,
             Err(invalid) => connection.refuse(&invalid, serving).await,
         },
-        Line::TooLong(length) => {
+        Line::TooLong(line) => {
+            let length = line.length;
+            let call = response_id(&line).and_then(|id| connection.open().calls.close(&id));
+            if let Some(call) = call {
+                let _ = call.send(Err(CallError::TooLong(length)));
+            }
             serving.service.invalid(&format!("a line of {length} bytes, which is too long"));
         }
     }
+}
+
+/// Finds the id of a response of which only the ends are known, so that its call does not wait for
+/// nothing. Programs write the id first, or last.
+fn response_id(line: &TooLong) -> Option<Id> {
+    let text = |bytes: &[u8]| -> String {
+        let text = String::from_utf8_lossy(bytes);
+        text.chars().filter(|one| !one.is_whitespace()).collect()
+    };
+    let (head, tail) = (text(&line.head), text(&line.tail));
+    let head = head.strip_prefix('{')?;
+    let head = head.strip_prefix("\"jsonrpc\":\"2.0\",").unwrap_or(head);
+    let id = if let Some(rest) = head.strip_prefix("\"id\":") {
+        let (id, rest) = rest.split_once(',')?;
+        rest.starts_with("\"result\"").then_some(id)?
+    } else if head.starts_with("\"result\"") {
+        let tail = tail.strip_suffix('}')?;
+        let tail = tail.strip_suffix(",\"jsonrpc\":\"2.0\"").unwrap_or(tail);
+        tail.rsplit_once(",\"id\":")?.1
+    } else {
+        return None;
+    };
+    Id::from_value(&serde_json::from_str(id).ok()?)
 }
 
 /// Writes messages until the connection ends, and then those that are queued.
@@ -387,4 +420,27 @@ where
         }
     }
     let _ = writer.shutdown().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_long_response_is_found_at_its_ends() {
+        let cases = [
+            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":", "}", Some(7)),
+            ("{ \"id\": 7, \"result\": {", "}, \"jsonrpc\": \"2.0\" }", Some(7)),
+            ("{\"result\":{\"id\":3", "},\"jsonrpc\":\"2.0\",\"id\":7}", Some(7)),
+            ("{\"result\":{\"id\":3", "},\"id\":7,\"jsonrpc\":\"2.0\"}", Some(7)),
+            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", "}", None),
+            ("{\"jsonrpc\":\"2.0\",\"method\":", ",\"id\":7}", None),
+            ("nonsense", ",\"id\":7}", None),
+        ];
+        for (head, tail, id) in cases {
+            let (head, tail) = (head.as_bytes().to_vec(), tail.as_bytes().to_vec());
+            let line = TooLong { length: 0, head, tail };
+            assert_eq!(response_id(&line), id.map(Id::Number), "{line:?}");
+        }
+    }
 }

@@ -15,5 +15,5 @@ pub mod message;
 
 pub use calls::Calls;
 pub use connection::{CallError, Connection, Ended, Incoming, Limits, Pending, Service};
-pub use lines::{Line, Lines};
+pub use lines::{Line, Lines, TooLong};
 pub use message::{Error, Id, Invalid, Message, Notification, Request, Response};

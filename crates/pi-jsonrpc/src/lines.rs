@@ -5,8 +5,22 @@
 pub struct Lines {
     limit: usize,
     kept: Vec<u8>,
-    /// Length of the line so far, if it is over the limit.
-    too_long: Option<u64>,
+    /// What is known of the line, if it is over the limit.
+    too_long: Option<TooLong>,
+}
+
+/// How much is kept of each end of a line that is too long.
+const KEPT: usize = 64;
+
+/// A line over the limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLong {
+    /// Length in bytes.
+    pub length: u64,
+    /// The first bytes.
+    pub head: Vec<u8>,
+    /// The last bytes.
+    pub tail: Vec<u8>,
 }
 
 /// One line.
@@ -14,8 +28,8 @@ pub struct Lines {
 pub enum Line {
     /// A line without its end.
     Text(Vec<u8>),
-    /// A line over the limit, with its length in bytes.
-    TooLong(u64),
+    /// A line over the limit.
+    TooLong(TooLong),
 }
 
 impl Lines {
@@ -39,8 +53,8 @@ impl Lines {
     /// Ends the stream and returns the last line, if it has no end.
     pub fn finish(&mut self) -> Option<Line> {
         let mut line = std::mem::take(&mut self.kept);
-        if let Some(length) = self.too_long.take() {
-            return Some(Line::TooLong(length));
+        if let Some(too_long) = self.too_long.take() {
+            return Some(Line::TooLong(too_long));
         }
         if line.last() == Some(&b'\r') {
             line.pop();
@@ -49,15 +63,36 @@ impl Lines {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        if let Some(length) = &mut self.too_long {
-            *length += bytes.len() as u64;
-        } else if self.kept.len() + bytes.len() > self.limit {
-            self.too_long = Some((self.kept.len() + bytes.len()) as u64);
-            self.kept = Vec::new();
-        } else {
+        if self.too_long.is_none() && self.kept.len() + bytes.len() <= self.limit {
             self.kept.extend_from_slice(bytes);
+            return;
         }
+        let kept = &mut self.kept;
+        let line = self.too_long.get_or_insert_with(|| TooLong::new(std::mem::take(kept)));
+        line.extend(bytes);
     }
+}
+
+impl TooLong {
+    fn new(mut kept: Vec<u8>) -> Self {
+        let tail = last(&kept).to_vec();
+        let length = kept.len() as u64;
+        kept.truncate(KEPT);
+        kept.shrink_to_fit();
+        Self { length, head: kept, tail }
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        let missing = KEPT.saturating_sub(self.head.len()).min(bytes.len());
+        self.head.extend_from_slice(&bytes[..missing]);
+        self.tail.extend_from_slice(last(bytes));
+        self.tail = last(&self.tail).to_vec();
+    }
+}
+
+fn last(bytes: &[u8]) -> &[u8] {
+    &bytes[bytes.len().saturating_sub(KEPT)..]
 }
 
 #[cfg(test)]
@@ -71,7 +106,9 @@ mod tests {
     #[test]
     fn lines_do_not_depend_on_the_cuts() {
         let input = b"one\r\n\n  \ntwo\nmuch too long a line\nlast";
-        let expected = [text("one"), text("two"), Line::TooLong(20), text("last")];
+        let long = b"much too long a line".to_vec();
+        let long = TooLong { length: 20, head: long.clone(), tail: long };
+        let expected = [text("one"), text("two"), Line::TooLong(long), text("last")];
         for size in 1..=input.len() {
             let mut lines = Lines::new(8);
             let mut found: Vec<_> =

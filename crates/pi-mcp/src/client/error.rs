@@ -35,13 +35,8 @@ pub enum ClientError {
         problem: String,
     },
     /// The answer is over a limit.
-    #[error("the answer to `{method}` is too large: {problem}")]
-    TooLarge {
-        /// Name of the method.
-        method: String,
-        /// Which limit.
-        problem: String,
-    },
+    #[error("the answer of the server is too large: {0}")]
+    TooLarge(String),
     /// The server could not be reached.
     #[error("{0}")]
     Network(String),
@@ -85,6 +80,7 @@ impl From<CallError> for ClientError {
         match error {
             CallError::Remote(error) => Self::Remote(error),
             CallError::Closed(reason) => Self::Closed(reason),
+            CallError::TooLong(length) => Self::TooLarge(format!("{length} bytes")),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Client {
             list.add(items);
             if list.items.len() > MAX_ITEMS {
                 let problem = format!("more than {MAX_ITEMS} items");
-                return Err(ClientError::TooLarge { method: method.to_owned(), problem });
+                return Err(ClientError::TooLarge(problem));
             }
             list.ttl_ms = match (list.ttl_ms, page.ttl_ms) {
                 (Some(a), Some(b)) => Some(a.min(b)),
@@ -87,7 +87,7 @@ impl Client {
             params = Map::from_iter([("cursor".to_owned(), Value::String(cursor))]);
         }
         let problem = format!("more than {MAX_PAGES} pages");
-        Err(ClientError::TooLarge { method: method.to_owned(), problem })
+        Err(ClientError::TooLarge(problem))
     }
 }
 

@@ -40,7 +40,7 @@ impl Client {
             let mut uris = wanted.uris.lock().unwrap_or_else(PoisonError::into_inner);
             if uris.len() >= MAX_RESOURCES {
                 let problem = format!("more than {MAX_RESOURCES} subscriptions");
-                return Err(ClientError::TooLarge { method: methods::LISTEN.to_owned(), problem });
+                return Err(ClientError::TooLarge(problem));
             }
             uris.insert(uri.to_owned());
         }

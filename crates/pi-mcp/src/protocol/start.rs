@@ -87,9 +87,10 @@ pub struct DiscoverResult {
 }
 
 impl DiscoverResult {
-    /// Returns the server's name and version.
+    /// Returns the server's name and version. Drafts of the version had them beside `_meta`.
     pub fn server_info(&self) -> Option<Implementation> {
-        let info = self.meta.get(super::meta::SERVER_INFO)?;
+        let info =
+            self.meta.get(super::meta::SERVER_INFO).or_else(|| self.extra.get("serverInfo"))?;
         serde_json::from_value(info.clone()).ok()
     }
 }

@@ -160,6 +160,7 @@ impl Outlet for PipeOutlet {
             self.0.call(method, Some(params)).await.map_err(|error| match error {
                 CallError::Remote(error) => error,
                 CallError::Closed(reason) => Error::internal(reason),
+                error @ CallError::TooLong(_) => Error::internal(error),
             })
         })
     }

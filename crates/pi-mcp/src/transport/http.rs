@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pi_ai::web::WebClient;
-use pi_jsonrpc::{Id, Message};
+use pi_jsonrpc::{Error, Id, Message};
 use pi_protocol::CancelToken;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -126,7 +126,13 @@ impl HttpLink {
             session.id = send::header(&response, "mcp-session-id").map(str::to_owned);
             session.number += 1;
         } else if era == Era::Legacy && response.status == 404 && session.id.is_some() {
-            return Err(ClientError::SessionLost);
+            return match answers::failure(response).await {
+                // Some servers have a 404 for methods as well.
+                ClientError::Remote(error) if error.code == Error::METHOD_NOT_FOUND => {
+                    Err(ClientError::Remote(error))
+                }
+                _ => Err(ClientError::SessionLost),
+            };
         }
         self.answer(response, &id, method, era).await
     }
@@ -141,7 +147,7 @@ impl HttpLink {
         match response.status {
             200..=299 => Ok(()),
             404 if self.session().id.is_some() => Err(ClientError::SessionLost),
-            _ => Err(answers::failure(response, "a notification").await),
+            _ => Err(answers::failure(response).await),
         }
     }
 

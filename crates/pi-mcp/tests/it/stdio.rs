@@ -377,3 +377,37 @@ async fn the_death_of_a_server_fails_its_calls_only() {
     notes.wait_for("closed the other side closed the connection").await;
     assert!(client.is_closed());
 }
+
+#[tokio::test]
+async fn a_tool_that_must_be_a_task_is_called_as_one() {
+    let notes = Arc::new(Notes::default());
+    let (client, mut fake) = legacy(&notes).await;
+    let calling = tokio::spawn(async move {
+        client.list_tools().await.expect("a list");
+        client.call_tool("slow", Map::new(), &CallOptions::default()).await
+    });
+    let request = fake.next().await;
+    let execution = json!({ "taskSupport": "required" });
+    let tool = json!({ "name": "slow", "inputSchema": {}, "execution": execution });
+    fake.answer(&request, json!({ "tools": [tool] })).await;
+    let request = fake.next().await;
+    assert_eq!(request["params"]["task"], json!({}));
+    let state = |status: &str| {
+        json!({ "taskId": "k", "status": status, "createdAt": "", "lastUpdatedAt": "",
+            "ttl": null, "pollInterval": 1 })
+    };
+    fake.answer(&request, json!({ "task": state("working") })).await;
+    for status in ["working", "completed"] {
+        let request = fake.next().await;
+        assert_eq!(
+            (&request["method"], &request["params"]["taskId"]),
+            (&json!("tasks/get"), &json!("k"))
+        );
+        fake.answer(&request, state(status)).await;
+    }
+    let request = fake.next().await;
+    assert_eq!(request["method"], "tasks/result");
+    fake.answer(&request, json!({ "content": [{ "type": "text", "text": "done" }] })).await;
+    let result = calling.await.expect("no panic").expect("a result");
+    assert_eq!(result.content[0].as_text(), Some("done"));
+}

@@ -82,12 +82,12 @@ impl HttpLink {
         era: Era,
     ) -> Result<Value, ClientError> {
         if !(200..300).contains(&response.status) {
-            return Err(failure(response, method).await);
+            return Err(failure(response).await);
         }
         if is_stream(&response) {
-            return self.streamed(Events::new(response), id, method, era).await;
+            return self.streamed(Events::new(response), id, era).await;
         }
-        let body = body(response, MAX_BODY, method).await?;
+        let body = body(response, MAX_BODY).await?;
         let value: Value = serde_json::from_slice(&body).map_err(|error| {
             let problem = format!("not JSON: {error}");
             ClientError::Invalid { method: method.to_owned(), problem }
@@ -110,7 +110,6 @@ impl HttpLink {
         self: &Arc<Self>,
         mut events: Events,
         id: &Id,
-        method: &str,
         era: Era,
     ) -> Result<Value, ClientError> {
         loop {
@@ -125,7 +124,7 @@ impl HttpLink {
                 }
                 Err(Broken::TooLong) => {
                     let problem = format!("an event of more than {} MiB", MAX_BODY >> 20);
-                    return Err(ClientError::TooLarge { method: method.to_owned(), problem });
+                    return Err(ClientError::TooLarge(problem));
                 }
                 Err(Broken::Ended(reason)) => {
                     let last = events.last_id().filter(|_| era == Era::Legacy).map(str::to_owned);
@@ -135,7 +134,7 @@ impl HttpLink {
                     headers.push(("last-event-id".to_owned(), last));
                     let response = self.send(Sending::get(headers)).await?;
                     if response.status != 200 || !is_stream(&response) {
-                        return Err(failure(response, method).await);
+                        return Err(failure(response).await);
                     }
                     events.resume(response);
                 }
@@ -208,9 +207,9 @@ pub(super) fn is_stream(response: &WebResponse) -> bool {
 }
 
 /// Describes a response that is a failure.
-pub(super) async fn failure(response: WebResponse, method: &str) -> ClientError {
+pub(super) async fn failure(response: WebResponse) -> ClientError {
     let status = response.status;
-    let body = body(response, MAX_FAILURE, method).await.unwrap_or_default();
+    let body = body(response, MAX_FAILURE).await.unwrap_or_default();
     if let Ok(Message::Response(Response { result: Err(error), .. })) = Message::parse(&body) {
         return ClientError::Remote(error);
     }
@@ -219,17 +218,13 @@ pub(super) async fn failure(response: WebResponse, method: &str) -> ClientError 
     ClientError::Http { status, body: text.take(MAX_EXCERPT).collect() }
 }
 
-async fn body(
-    mut response: WebResponse,
-    limit: usize,
-    method: &str,
-) -> Result<Vec<u8>, ClientError> {
+async fn body(mut response: WebResponse, limit: usize) -> Result<Vec<u8>, ClientError> {
     let mut body = Vec::new();
     loop {
         match response.chunk().await {
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => {
                 let problem = format!("more than {limit} bytes");
-                return Err(ClientError::TooLarge { method: method.to_owned(), problem });
+                return Err(ClientError::TooLarge(problem));
             }
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => return Ok(body),
