@@ -10,6 +10,7 @@ pub(crate) mod export;
 mod extension;
 pub(crate) mod failure;
 mod hooks;
+mod mcp;
 mod models;
 pub(crate) mod packages;
 pub(crate) mod plain;
@@ -78,6 +79,10 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["auth", "logout" | "remove"] => auth::logout(args),
         ["auth", "status"] => auth::status(args),
         ["auth", "doctor"] => auth::doctor(args),
+        ["mcp", "add"] => mcp::add(args),
+        ["mcp", "remove"] => mcp::remove(args),
+        ["mcp", "login"] => mcp::login(args),
+        ["mcp", "logout"] => mcp::logout(args),
         ["hooks", "list"] => hooks::list(args),
         ["hooks", "test"] => hooks::test(args),
         ["policy", "check"] => policy::check(args),

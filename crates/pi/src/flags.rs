@@ -12,6 +12,7 @@ mod hooks;
 mod limits;
 pub(crate) mod man;
 pub(crate) mod markdown;
+mod mcp;
 pub(crate) mod options;
 mod output;
 mod packages;
@@ -257,8 +258,6 @@ pub(crate) struct Command {
     pub(crate) commands: &'static [Command],
     /// Subcommand that runs if none is given; without one, the help is shown.
     pub(crate) default: Option<&'static str>,
-    /// Set if the command is not implemented yet: what to do instead.
-    pub(crate) unavailable: Option<&'static str>,
 }
 
 /// Positional arguments of a command.
@@ -289,7 +288,6 @@ impl Command {
             flags: &[],
             commands: &[],
             default: None,
-            unavailable: None,
         }
     }
 
@@ -327,10 +325,6 @@ impl Command {
 
     pub(crate) const fn default(self, default: &'static str) -> Self {
         Self { default: Some(default), ..self }
-    }
-
-    pub(crate) const fn unavailable(self, instead: &'static str) -> Self {
-        Self { unavailable: Some(instead), ..self }
     }
 
     /// Returns the usage text after the command's name.

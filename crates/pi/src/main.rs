@@ -67,7 +67,6 @@ fn run() -> ExitCode {
         Ok(Request::Help(path)) => print(&help::of(&path)),
         Ok(Request::MainHelp(arguments)) => modes::help(&arguments),
         Ok(Request::Topic(topic)) => print(&topics::render(topic.page)),
-        Ok(Request::Unavailable(message)) => fail(&message, Exit::Unavailable),
         Ok(Request::Command(args)) => commands::run(&args),
         Ok(Request::Run(arguments)) => run_mode(&arguments),
         Err(Invalid { errors, path }) => {

@@ -58,6 +58,7 @@ pub(crate) const TOPICS: &[Topic] = &[
         "Extensions in TypeScript, and what they can use"
     ),
     topic!("extension-process", [], "Extensions as programs in any language"),
+    topic!("mcp", ["mcp.json"], "Servers of the Model Context Protocol"),
     topic!("themes", ["colors", "theme"], "Colors of the interactive mode, and theme files"),
     topic!("project-trust", [], "What a project may bring, and trust in it"),
     topic!("guard", ["safety", "rules"], "Profiles, rules, approvals, the sandbox and secrets"),

@@ -24,7 +24,7 @@ pub(super) use check::check;
 pub(super) use doctor::doctor;
 pub(super) use list::list;
 pub(crate) use list::name as source_name;
-pub(super) use login::login;
+pub(super) use login::{interruptible, login};
 pub(super) use print::{api_key, bearer_token};
 pub(super) use status::{status, validity};
 

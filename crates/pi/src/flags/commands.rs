@@ -6,9 +6,7 @@ use pi_coding_agent::config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
-use super::{Command, Completes, Flag, Group, auth, hooks, packages, replay, run};
-
-const SERVERS: &str = "This version does not support MCP.";
+use super::{Command, Completes, Flag, Group, auth, hooks, mcp, packages, replay, run};
 
 pub(super) const JSON: Flag = Flag::new("json", Group::General, "Print JSON");
 const SESSION_DIR: Flag = Flag::new("session-dir", Group::General, "Directory of the sessions")
@@ -67,6 +65,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     packages::UNINSTALL,
     packages::UPDATE,
     packages::LIST,
+    mcp::MCP,
     Command::new("config", "Select resources of packages; list, print and change settings")
         .details(
             "KEY is a key of settings.json, with dots between groups: retry.maxRetries. Settings \
@@ -171,9 +170,6 @@ pub(crate) const COMMANDS: &[Command] = &[
         .flags(&[Flag::new("markdown", Group::General, "Print Markdown")]),
     Command::new("help", "Show the help of pi, of a command or on a topic")
         .words("[COMMAND]... | [TOPIC]", 0, 2),
-    Command::new("mcp", "Add, remove and list MCP servers")
-        .words("COMMAND", 0, MANY)
-        .unavailable(SERVERS),
 ];
 
 const SESSIONS: &[Command] = &[

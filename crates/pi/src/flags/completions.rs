@@ -40,7 +40,7 @@ fn nodes() -> Vec<Node> {
 }
 
 fn add(nodes: &mut Vec<Node>, path: &[&'static str], commands: &'static [Command]) {
-    for command in commands.iter().filter(|command| command.unavailable.is_none()) {
+    for command in commands {
         let path = [path, &[command.name]].concat();
         let mut flags = command.flags.to_vec();
         flags.push(Flag::new("help", Group::General, "Show the help of this command").short("h"));
@@ -55,10 +55,5 @@ impl Node {
     /// Returns true if an argument may be a file. A session may be one too.
     fn takes_files(&self) -> bool {
         matches!(self.words.completes, Completes::Files | Completes::Sessions)
-    }
-
-    /// Returns the available subcommands.
-    fn commands(&self) -> impl Iterator<Item = &'static Command> {
-        self.commands.iter().filter(|command| command.unavailable.is_none())
     }
 }

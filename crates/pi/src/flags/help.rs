@@ -22,15 +22,9 @@ pub(crate) fn with_extensions(flags: &[(extension::Flag, String)]) -> String {
     let mut text = format!("pi: {ABOUT}\n\nUsage: {}\n", USAGE.join("\n       "));
     text.push_str(&format!("\n{}", wrap(WORDS, 0)));
     text.push_str("\nCommands:\n");
-    for command in COMMANDS.iter().filter(|command| command.unavailable.is_none()) {
+    for command in COMMANDS {
         item(&mut text, command.name, command.help);
     }
-    let unavailable: Vec<&str> = COMMANDS
-        .iter()
-        .filter(|command| command.unavailable.is_some())
-        .map(|command| command.name)
-        .collect();
-    item(&mut text, "(not available yet)", &unavailable.join(", "));
     text.push_str("\n`pi help COMMAND` describes a command; `pi man` is the complete manual.\n");
     text.push_str("\nTopics (`pi help TOPIC`):\n");
     for topic in TOPICS {
@@ -67,9 +61,6 @@ pub(crate) fn of(path: &[&str]) -> String {
     let Some(command) = find(path) else { return general() };
     let path = path.join(" ");
     let mut text = format!("{}\n\nUsage: pi {path}{}\n", command.help, command.usage());
-    if let Some(instead) = command.unavailable {
-        text.push_str(&format!("\nNot available yet. {instead}\n"));
-    }
     if !command.details.is_empty() {
         text.push('\n');
         command.details.lines().for_each(|line| text.push_str(&wrap(line, 0)));

@@ -44,9 +44,6 @@ fn command(page: &mut String, before: &str, command: &Command) {
         text(&command.usage()),
         text(command.help)
     ));
-    if let Some(instead) = command.unavailable {
-        page.push_str(&format!("Not available yet. {}\n", text(instead)));
-    }
     for line in command.details.lines() {
         page.push_str(&format!(".PP\n{}\n", text(line)));
     }

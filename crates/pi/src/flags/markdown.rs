@@ -36,9 +36,6 @@ pub(crate) fn page() -> String {
 fn command(page: &mut String, before: &str, command: &Command) {
     let name = format!("{before} {}", command.name);
     page.push_str(&format!("\n### `{name}{}`\n\n{}.\n", command.usage(), command.help));
-    if let Some(instead) = command.unavailable {
-        page.push_str(&format!("\nNot available yet. {instead}\n"));
-    }
     for line in command.details.lines() {
         page.push_str(&format!("\n{line}\n"));
     }

@@ -23,8 +23,6 @@ pub(crate) enum Request {
     Help(Vec<&'static str>),
     /// A page of the documentation.
     Topic(&'static Topic),
-    /// A feature that is not implemented yet, with a message for the user.
-    Unavailable(String),
     Command(CommandArgs),
     Run(Box<Arguments>),
 }
@@ -256,9 +254,7 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
         if word.starts_with('-') && command.flags.is_empty() {
             command = default_command(command, &mut args.path);
         }
-        if command.unavailable.is_some() {
-            // The answer does not depend on the arguments.
-        } else if !options_ended && word == "--" {
+        if !options_ended && word == "--" {
             options_ended = true;
         } else if !options_ended && word.starts_with('-') && word != "-" {
             let (name, attached) = split(&word);
@@ -289,10 +285,6 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
     }
     if help {
         return Ok(Request::Help(args.path));
-    }
-    if let Some(instead) = command.unavailable {
-        let path = args.path.join(" ");
-        return Ok(Request::Unavailable(format!("`pi {path}` is not available yet. {instead}")));
     }
     if errors.is_empty() && args.words.is_empty() {
         command = default_command(command, &mut args.path);

@@ -52,7 +52,7 @@ fn help_is_reviewed() {
 #[test]
 fn help_of_commands_is_reviewed() {
     let env = TestEnv::new();
-    let commands: [&[&str]; 19] = [
+    let commands: [&[&str]; 20] = [
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "export"],
@@ -71,7 +71,8 @@ fn help_of_commands_is_reviewed() {
         &["auth", "check"],
         &["auth", "print-bearer-token"],
         &["auth", "set"],
-        &["mcp"],
+        &["mcp", "add"],
+        &["mcp", "login"],
     ];
     let mut all = String::new();
     for command in commands {
@@ -214,9 +215,9 @@ fn invalid_command_lines_are_reported() {
         (&["auth", "check"], 2, "`pi auth check` requires --provider or --model"),
         (&["auth", "chek"], 2, "unknown command `pi auth chek`; did you mean `pi auth check`?"),
         (
-            &["mcp", "add", "x", "--", "y", "-z"],
-            7,
-            "`pi mcp` is not available yet. This version does not support MCP.",
+            &["mcp", "add", "x"],
+            2,
+            "expected either --url URL or -- COMMAND... after the name of the server",
         ),
         (&["demo", "--model"], 2, "--model requires a value"),
         (

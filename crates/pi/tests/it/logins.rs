@@ -11,7 +11,7 @@ use crate::test_env::TestEnv;
 
 /// An authorization server that approves everything.
 pub(crate) struct AuthorizationServer {
-    url: String,
+    pub(crate) url: String,
     /// Method and path of the requests, with their bodies.
     seen: Arc<Mutex<Vec<String>>>,
 }
@@ -21,10 +21,10 @@ impl AuthorizationServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&seen);
+        let (log, base) = (Arc::clone(&seen), url.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                answer(stream, &log);
+                answer(stream, &base, &log);
             }
         });
         Self { url, seen }
@@ -46,12 +46,12 @@ impl AuthorizationServer {
         })
     }
 
-    fn count(&self, start: &str) -> usize {
+    pub(crate) fn count(&self, start: &str) -> usize {
         self.seen.lock().unwrap().iter().filter(|line| line.starts_with(start)).count()
     }
 }
 
-fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
+fn answer(mut stream: TcpStream, base: &str, log: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut head = String::new();
     let mut length = 0;
@@ -93,6 +93,12 @@ fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
         let device = json!({ "device_code": "planted-device", "user_code": "ABCD-EFGH",
             "verification_uri": "http://127.0.0.1:1/enter", "expires_in": 600, "interval": 1 });
         ("200 OK", String::new(), device.to_string())
+    } else if let Some(metadata) = metadata(&path, base) {
+        ("200 OK", String::new(), metadata.to_string())
+    } else if path == "/mcp" {
+        let metadata = format!("{base}/.well-known/oauth-protected-resource/mcp");
+        let challenge = format!("Bearer resource_metadata=\"{metadata}\", scope=\"tools\"");
+        ("401 Unauthorized", format!("www-authenticate: {challenge}\r\n"), String::new())
     } else if path == "/revoke" {
         ("200 OK", String::new(), String::new())
     } else {
@@ -104,6 +110,26 @@ fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
          content-length: {}\r\n\r\n{text}",
         text.len()
     );
+}
+
+/// Returns what the server publishes about itself and about the MCP server `/mcp`, and the client
+/// that it registers.
+fn metadata(path: &str, base: &str) -> Option<Value> {
+    match path {
+        "/.well-known/oauth-protected-resource/mcp" => {
+            Some(json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }))
+        }
+        "/.well-known/oauth-authorization-server" => Some(json!({
+            "issuer": base,
+            "authorization_endpoint": format!("{base}/authorize"),
+            "token_endpoint": format!("{base}/token"),
+            "registration_endpoint": format!("{base}/register"),
+            "revocation_endpoint": format!("{base}/revoke"),
+            "code_challenge_methods_supported": ["S256"],
+        })),
+        "/register" => Some(json!({ "client_id": "registered" })),
+        _ => None,
+    }
 }
 
 /// Requests a page and returns the head of the answer.
@@ -118,7 +144,7 @@ fn get(url: &str) -> String {
 }
 
 /// Does what a browser does with the page of a login: returns to the address it is sent to.
-fn browse(url: &str) -> String {
+pub(crate) fn browse(url: &str) -> String {
     let answer = get(url);
     let location = answer.lines().find_map(|line| line.strip_prefix("location: ")).unwrap();
     get(location)

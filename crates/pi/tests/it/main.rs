@@ -29,6 +29,7 @@ mod hints;
 mod hostile;
 mod limits;
 mod logins;
+mod mcp;
 mod model_catalog;
 mod models;
 mod omissions;

@@ -65,7 +65,7 @@ fn run(args: &CommandArgs, environment: &Environment) -> CommandResult {
 }
 
 /// Runs a future that an interrupt ends: it is cancelled, and the exit code reports the interrupt.
-pub(super) fn interruptible<F: Future<Output = CommandResult>>(
+pub(in crate::commands) fn interruptible<F: Future<Output = CommandResult>>(
     start: impl FnOnce(CancelToken) -> F,
 ) -> CommandResult {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

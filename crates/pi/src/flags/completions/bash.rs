@@ -79,7 +79,7 @@ pub(super) fn script() -> String {
     script.push_str(TAIL);
     for node in &nodes {
         script.push_str(&format!("        \"{}\")\n", node.path.join(" ")));
-        let commands: Vec<&str> = node.commands().map(|command| command.name).collect();
+        let commands: Vec<&str> = node.commands.iter().map(|command| command.name).collect();
         let flags: Vec<String> = node.flags.iter().flat_map(names).collect();
         let settings = [
             ("commands", commands.join(" ")),

@@ -42,7 +42,7 @@ pub(super) fn script() -> String {
         if path.is_empty() {
             script.push_str(&root(&node));
         }
-        for command in node.commands() {
+        for command in node.commands {
             let when = if path.is_empty() { "__pi_first" } else { &here };
             script.push_str(&format!(
                 "complete -c pi -n '{when}' -f -a {} -d '{}'\n",
@@ -67,7 +67,7 @@ pub(super) fn script() -> String {
 
 /// Defines the function that tests whether a command was given.
 fn root(node: &Node) -> String {
-    let names: Vec<&str> = node.commands().map(|command| command.name).collect();
+    let names: Vec<&str> = node.commands.iter().map(|command| command.name).collect();
     format!(
         "function __pi_command\n    set -l words (commandline -opc)\n    contains -- \"$words[2]\" {}\nend\n",
         names.join(" ")

@@ -38,7 +38,7 @@ fn function(script: &mut String, node: &Node) {
     for flag in &node.flags {
         script.push_str(&format!(" \\\n        {}", option(flag)));
     }
-    let names: Vec<&str> = node.commands().map(|command| command.name).collect();
+    let names: Vec<&str> = node.commands.iter().map(|command| command.name).collect();
     let anything = action(node.words.choices, node.words.completes);
     if names.is_empty() {
         if !node.words.usage.is_empty() {
@@ -48,7 +48,7 @@ fn function(script: &mut String, node: &Node) {
         return;
     }
     script.push_str(" \\\n        '1: :->command' \\\n        '*:: :->rest'\n    case $state in\n    command)\n        local -a commands=(\n");
-    for command in node.commands() {
+    for command in node.commands {
         script.push_str(&format!("            '{}:{}'\n", command.name, quoted(command.help)));
     }
     script.push_str("        )\n        _describe command commands\n");

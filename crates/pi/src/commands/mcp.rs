@@ -1,0 +1,64 @@
+//! `pi mcp`: configures MCP servers and signs in to them without a session.
+
+mod edit;
+mod sign_in;
+
+use pi_coding_agent::mcp::config::{self, Configuration, Scope, ServerEntry};
+use pi_coding_agent::{AgentOptions, Environment, load_settings};
+
+use super::{CommandResult, Failure};
+use crate::environment;
+use crate::flags::parse::CommandArgs;
+use crate::flags::suggest;
+
+pub(super) use edit::{add, remove};
+pub(super) use sign_in::{login, logout};
+
+/// The configured servers.
+struct Loaded {
+    environment: Environment,
+    configuration: Configuration,
+    is_trusted: bool,
+}
+
+impl Loaded {
+    fn read() -> Result<Self, Failure> {
+        let environment = environment::read().map_err(Failure::failed)?;
+        let is_trusted = is_trusted(&environment);
+        let configuration = config::load(&environment, is_trusted);
+        Ok(Self { environment, configuration, is_trusted })
+    }
+
+    /// Returns a remark about servers of a project that is not trusted.
+    fn untrusted(&self) -> Option<String> {
+        let path = self.environment.project_directory().join("mcp.json");
+        let is_ignored = !self.is_trusted && path.exists();
+        is_ignored
+            .then(|| format!("{} is not used, because the project is not trusted", path.display()))
+    }
+
+    /// Returns the server that the first word names. With `--local`, it must be of the project.
+    fn server(&self, args: &CommandArgs) -> Result<&ServerEntry, Failure> {
+        let name = args.word(0).unwrap_or_default();
+        let Some(entry) = self.configuration.find(name) else {
+            let names = || self.configuration.servers.iter().map(|entry| entry.name.as_str());
+            let failure = Failure::failed(format!("there is no MCP server \"{name}\""));
+            let hint = match (suggest::nearest(name, names()), self.untrusted()) {
+                (Some(near), _) => format!("did you mean \"{near}\"?"),
+                (None, Some(untrusted)) => format!("{untrusted}; see `pi trust`"),
+                (None, None) => "list the servers with `pi mcp list`".to_owned(),
+            };
+            return Err(failure.hint(hint));
+        };
+        if args.has("local") && entry.scope != Scope::Project {
+            let message = format!("{name} is defined in {}", entry.source.display());
+            return Err(Failure::failed(message).hint("leave out --local"));
+        }
+        Ok(entry)
+    }
+}
+
+fn is_trusted(environment: &Environment) -> bool {
+    let options = AgentOptions::new(environment.clone());
+    load_settings(&options, None, &mut Vec::new()).0.is_trusted()
+}
