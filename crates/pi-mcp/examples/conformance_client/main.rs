@@ -2,7 +2,10 @@
 //! starts it.
 //!
 //! `conformance_client URL` connects, lists everything and uses everything once: what the suite
-//! wants to see is in the messages. `MCP_CONFORMANCE_CONTEXT` names calls with their arguments.
+//! wants to see is in the messages. `MCP_CONFORMANCE_CONTEXT` names calls with their arguments, or a
+//! registered client. If the server asks for a token, the client signs in.
+
+mod authorization;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,6 +20,8 @@ use pi_mcp::protocol::{
 };
 use pi_mcp::transport::{Http, Transport};
 use serde_json::{Map, Value, json};
+
+use authorization::SignsIn;
 
 /// Accepts every question with its default values.
 struct Agreeable;
@@ -73,7 +78,9 @@ async fn run(url: url::Url) -> Result<(), String> {
     options.capabilities.sampling = Some(Sampling::default());
     options.capabilities.elicitation =
         Some(Elicitation { form: Some(json!({})), url: Some(json!({})) });
-    let http = Http::new(url, WebClient::new(Arc::new(|_| None)));
+    let web = WebClient::new(Arc::new(|_| None));
+    let mut http = Http::new(url.clone(), web.clone());
+    http.authorization = Some(Arc::new(SignsIn::new(url, web, &context())));
     let connected = Client::connect(Transport::Http(http), options).await;
     let client = connected.map_err(|error| error.to_string())?;
     let used = use_everything(&client).await;
@@ -106,10 +113,7 @@ async fn use_everything(client: &Client) -> Result<(), ClientError> {
 
 /// Returns the calls that the suite asks for, or one call of every tool.
 fn calls(tools: &[Tool]) -> Vec<(String, Map<String, Value>)> {
-    #[expect(clippy::disallowed_methods, reason = "the suite speaks through the environment")]
-    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
-    let context: Value = serde_json::from_str(&context).unwrap_or_default();
-    let asked = context["toolCalls"].as_array().map(|calls| {
+    let asked = context()["toolCalls"].as_array().map(|calls| {
         let calls = calls.iter().filter_map(|call| {
             let arguments = call["arguments"].as_object().cloned().unwrap_or_default();
             Some((call["name"].as_str()?.to_owned(), arguments))
@@ -127,6 +131,13 @@ fn calls(tools: &[Tool]) -> Vec<(String, Map<String, Value>)> {
         });
         calls.collect()
     })
+}
+
+/// Returns what the suite tells about the scenario.
+fn context() -> Value {
+    #[expect(clippy::disallowed_methods, reason = "the suite speaks through the environment")]
+    let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    serde_json::from_str(&context).unwrap_or_default()
 }
 
 /// Makes arguments that fit a simple schema.
