@@ -112,9 +112,9 @@ impl Link {
     }
 
     /// Starts to receive what a legacy server sends by itself. Pipes always do.
-    pub(crate) fn listen(&self) {
+    pub(crate) async fn listen(&self) {
         if let Self::Http(http) = self {
-            http.listen();
+            http.listen().await;
         }
     }
 

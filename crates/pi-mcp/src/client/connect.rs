@@ -52,15 +52,15 @@ impl Client {
             renewing: tokio::sync::Mutex::default(),
         }));
         tokio::spawn(changes::deliver(Arc::clone(&client.0.inbox)));
-        client.listen();
+        client.listen().await;
         Ok(client)
     }
 
     /// Starts to hear of changes.
-    fn listen(&self) {
+    async fn listen(&self) {
         let Inner { link, inbox, options, subscriptions, .. } = &*self.0;
         match self.era() {
-            Era::Legacy => link.listen(),
+            Era::Legacy => link.listen().await,
             Era::Modern => {
                 let listening = Listening {
                     link: link.clone(),
@@ -89,7 +89,7 @@ impl Client {
             other => ClientError::Closed(other.to_string()),
         })?;
         *self.0.facts.write().unwrap_or_else(PoisonError::into_inner) = facts;
-        link.listen();
+        link.listen().await;
         for changed in [Changed::Tools, Changed::Resources, Changed::Prompts] {
             inbox.changes.note(changed);
         }

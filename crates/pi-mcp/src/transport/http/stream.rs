@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_jsonrpc::Message;
-use tokio::time::sleep;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 
 use super::HttpLink;
 use super::answers::{Broken, Events, is_stream};
@@ -18,34 +19,44 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The limits of what a server may ask for: a pause of nothing would be a busy loop.
 const ASKED: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(300));
 
+/// The time in which a server should open the stream. Some send nothing before the first event.
+const OPENING: Duration = Duration::from_secs(1);
+
 /// Returns the pause before a stream is opened again.
 pub(super) fn pause(asked: Option<Duration>, ours: Duration) -> Duration {
     asked.map_or(ours, |asked| asked.clamp(ASKED.0, ASKED.1))
 }
 
 impl HttpLink {
-    /// Opens the stream of the present session, and again when it breaks.
-    pub(in crate::transport) fn listen(self: &Arc<Self>) {
+    /// Opens the stream of the present session, and again when it breaks. Waits for a moment until it
+    /// is open: servers lose the questions that they ask before that.
+    pub(in crate::transport) async fn listen(self: &Arc<Self>) {
         let link = Arc::clone(self);
         let stop = self.stop.clone();
+        let (open, opened) = oneshot::channel();
         tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = link.follow() => {}
+                () = link.follow(open) => {}
             }
         });
+        // The stream goes on if it takes longer.
+        let _ = timeout(OPENING, opened).await;
     }
 
     /// Reads the stream until the server has none, or until the session is replaced.
-    async fn follow(self: &Arc<Self>) {
+    async fn follow(self: &Arc<Self>, open: oneshot::Sender<()>) {
         let number = self.session_number();
+        let mut open = Some(open);
         let mut ours = FIRST_PAUSE;
         let mut last: Option<String> = None;
         while self.session_number() == number {
             let mut headers = self.session().headers();
             headers.extend(last.iter().map(|last| ("last-event-id".to_owned(), last.clone())));
             let mut asked = None;
-            match self.send(Sending::get(headers)).await {
+            let answer = self.send(Sending::get(headers)).await;
+            drop(open.take());
+            match answer {
                 Ok(response) if response.status == 200 && is_stream(&response) => {
                     let mut events = Events::new(response);
                     if self.read_all(&mut events).await {
