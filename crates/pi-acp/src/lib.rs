@@ -1,1 +1,39 @@
 //! The Agent Client Protocol: sessions of pi for editors and other agents.
+//!
+//! [`serve`] answers one client over a reader and a writer, in version 1 of the protocol or in the
+//! draft of version 2, as the client wants. A program decides with [`Options`] how sessions are
+//! opened.
+//!
+//! - `server`: the methods. `handshake`, `params`, `errors` and `wire` are the forms of the two
+//!   versions; `update` is what is reported, independent of the version.
+//! - `session`: one session, its prompts and settings. `events` reports what happens in it,
+//!   `replay` what has happened; `tool_calls` and `content` convert calls and prompts.
+//! - `ui`: the user at the client. `executor` and `terminal`: its files and terminals.
+//! - `store`: the sessions of the user. They are those of pi itself, so that a session of an editor
+//!   continues in the terminal.
+
+mod client;
+mod config;
+mod content;
+mod errors;
+mod events;
+mod executor;
+mod handshake;
+mod options;
+mod params;
+mod replay;
+mod server;
+mod session;
+mod store;
+mod terminal;
+mod tool_calls;
+mod ui;
+mod update;
+mod wire;
+
+pub use options::{
+    CredentialAction, DeleteSession, OpenError, OpenRequest, OpenSession, Opened, Options,
+};
+pub use params::ClientMcpServer;
+pub use pi_jsonrpc::Ended;
+pub use server::serve;

@@ -26,7 +26,7 @@ use pi_agent::{AgentTool, Budget};
 use pi_protocol::{Model, Provider, ThinkingLevel};
 use pi_session::{Session, newer_unreadable};
 use pi_tools::supervisor::Supervisor;
-use pi_tools::{ConnectError, ExecutorSpec};
+use pi_tools::{ConnectError, Executor, ExecutorSpec};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -126,7 +126,13 @@ pub struct AgentOptions {
     pub tap: Option<Arc<dyn Tap>>,
     /// Name of the agent, if the session is that of a sub-agent. Hooks learn it.
     pub subagent: Option<String>,
+    /// Replaces the executor of tools on this machine, such as by one that reads the unsaved
+    /// buffers of an editor. Not used in a sandbox, whose limits another program does not keep.
+    pub wrap_executor: Option<WrapExecutor>,
 }
+
+/// Wraps the executor of a session.
+pub type WrapExecutor = Arc<dyn Fn(Arc<dyn Executor>) -> Arc<dyn Executor> + Send + Sync>;
 
 /// A model with the provider that answers for it.
 #[derive(Clone)]
@@ -180,6 +186,7 @@ impl AgentOptions {
             parent_guard: None,
             tap: None,
             subagent: None,
+            wrap_executor: None,
         }
     }
 }

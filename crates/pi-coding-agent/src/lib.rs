@@ -74,7 +74,7 @@ mod tap;
 pub use create::{
     AgentOptions, BuiltinExtension, CreateError, Created, CustomModel, MixedToolEntries,
     NotCreated, OpenExtension, ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError,
-    UserShell, create_agent_session, find_flags, find_omissions,
+    UserShell, WrapExecutor, create_agent_session, find_flags, find_omissions,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

@@ -39,6 +39,18 @@ pub trait Service: Send + Sync + 'static {
     /// Takes note of a notification. It must not block: later messages wait for it.
     fn notification(&self, method: &str, params: Option<Value>);
 
+    /// Takes note of a request before it is answered. Unlike the answers, these calls come in the
+    /// order of the messages. It must not block.
+    fn received(&self, request: &Incoming) {
+        let _ = request;
+    }
+
+    /// Takes note that the response to a request is queued: what is sent from now on follows it.
+    /// It must not block.
+    fn answered(&self, id: &Id) {
+        let _ = id;
+    }
+
     /// Takes note of a text that is no message, or of a line that is too long.
     fn invalid(&self, problem: &str) {
         let _ = problem;
@@ -299,12 +311,14 @@ impl Connection {
         };
         let service = Arc::clone(&serving.service);
         let connection = self.clone();
+        let incoming = Incoming { id: id.clone(), method, params };
+        service.received(&incoming);
         tokio::spawn(async move {
-            let incoming = Incoming { id: id.clone(), method, params };
             tokio::select! {
                 _ = connection.ended() => {}
                 result = service.request(incoming) => {
-                    let _ = connection.send(Message::response(id, result)).await;
+                    let _ = connection.send(Message::response(id.clone(), result)).await;
+                    service.answered(&id);
                 }
             }
             drop(permit);

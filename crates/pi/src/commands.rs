@@ -1,4 +1,4 @@
-//! The commands, one file each. Only `demo`, `run` and `replay` run an agent.
+//! The commands, one file each. Only `acp`, `demo`, `run` and `replay` run an agent.
 
 mod agents;
 pub(crate) mod auth;
@@ -31,6 +31,8 @@ use failure::Failure;
 /// Runs a command and returns its exit code.
 pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     let result = match args.path.as_slice() {
+        ["acp"] if args.has("login") => auth::login(args),
+        ["acp"] => return crate::modes::acp::run(args),
         ["demo"] => return crate::modes::demo::run(args),
         ["run"] => return crate::modes::run::run(args),
         ["replay"] => return crate::modes::replay::run(args),

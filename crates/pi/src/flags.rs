@@ -4,6 +4,7 @@
 //! The parser, `--help`, the man page, the shell completions and `docs/cli.md` are generated from
 //! these two, so they cannot disagree.
 
+pub(crate) mod acp;
 mod auth;
 pub(crate) mod commands;
 pub(crate) mod completions;

@@ -3,6 +3,7 @@
 //! `setup` creates the agent from the command line, `input` reads the prompts, `signals` ends a run
 //! early. The agent itself is in the library; the modes only connect it to the standard streams.
 
+pub(crate) mod acp;
 pub(crate) mod demo;
 pub(crate) mod input;
 mod json;

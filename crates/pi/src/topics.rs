@@ -71,6 +71,11 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic!("unattended", ["ci"], "Runs without supervision"),
     topic!("agents", ["agent", "subagents", "handoff"], "Agent specs, sub-agents and handoffs"),
     topic!("replay", ["record", "reports"], "Reports, recordings and replays of pi run"),
+    topic!(
+        "acp",
+        ["editor", "editors", "zed", "jetbrains", "neovim", "emacs"],
+        "Editors and other clients: `pi acp`"
+    ),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
     topic!("verification", ["checks", "verify"], "The checks of pi run, workspaces and attempts"),
     topic!("resuming", ["resume", "approvals"], "Runs that wait for approval or were interrupted"),

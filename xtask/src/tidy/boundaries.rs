@@ -66,7 +66,8 @@ const OWNERS: &[(&str, &str)] = &[
 /// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent
 /// runs without a screen and without JavaScript; `pi-extensions` sits above both it and the screen.
 const UPPER_LAYERS: &[(&str, &[&str])] = &[
-    ("pi-coding-agent", &["pi-converge", "pi-extensions", "pi-packages", "pi"]),
+    ("pi-coding-agent", &["pi-acp", "pi-converge", "pi-extensions", "pi-packages", "pi"]),
+    ("pi-acp", &["pi"]),
     ("pi-converge", &["pi"]),
     ("pi-tui", &["pi-extensions", "pi"]),
     ("pi-extensions", &["pi"]),
@@ -178,7 +179,7 @@ mod tests {
             (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi may"),
             (
                 &[("pi-ai", "pi-coding-agent")],
-                "pi-coding-agent: only pi-converge, pi-extensions, pi-packages, pi may",
+                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-packages, pi may",
             ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];

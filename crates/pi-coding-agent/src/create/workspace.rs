@@ -55,7 +55,10 @@ impl Services {
         let spec = settings.executor();
         let own = own_variables(environment);
         let plain = Host::default().with_supervisor(options.supervisor.clone());
-        let host = match guard.host()? {
+        let sandboxed = guard.host()?;
+        let wrap = options.wrap_executor.as_ref();
+        let wrap = wrap.filter(|_| sandboxed.is_none() && spec == ExecutorSpec::Local);
+        let host = match sandboxed {
             // The sandbox is a property of this machine: another one cannot promise it.
             Some(_) if spec != ExecutorSpec::Local => {
                 return Err(CreateError::UnsandboxedExecutor(spec));
@@ -66,7 +69,10 @@ impl Services {
         let mut connecting = ConnectOptions::new(host, environment.cwd.clone());
         connecting.home.clone_from(&environment.home);
         connecting.environment.clone_from(&own);
-        let connected = connect(&spec, connecting).await?;
+        let mut connected = connect(&spec, connecting).await?;
+        if let Some(wrap) = wrap {
+            connected.executor = wrap(connected.executor);
+        }
         if spec != ExecutorSpec::Local {
             guard.set_remote_directories(connected.cwd.clone(), connected.home.clone());
         }

@@ -77,7 +77,7 @@ impl Refused {
     }
 
     /// Returns the failure, after what may have caused it was reported on stderr.
-    fn into_failure(self) -> Failure {
+    pub(super) fn into_failure(self) -> Failure {
         let NotCreated { error, diagnostics, mut omissions, .. } = match self {
             Self::Usage(error) => return Failure::new(error, Exit::Usage),
             Self::Package(error) => {

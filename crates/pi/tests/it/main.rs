@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod accounts;
+mod acp;
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/archives.rs"]
 mod archives;

@@ -1,0 +1,34 @@
+//! The errors of the protocol.
+
+use std::fmt::Display;
+
+use pi_jsonrpc::Error;
+use serde_json::json;
+
+use crate::options::OpenError;
+
+/// A request was cancelled.
+pub(crate) const CANCELLED: i64 = -32800;
+/// The user has to sign in first.
+const AUTH_REQUIRED: i64 = -32000;
+/// A session or a file does not exist.
+const NOT_FOUND: i64 = -32002;
+
+/// The error of a request that needs credentials.
+pub(crate) fn auth_required(problem: impl Display) -> Error {
+    Error::new(AUTH_REQUIRED, format!("Authentication required: {problem}"))
+}
+
+/// The error of a session that does not exist or is not open.
+pub(crate) fn no_session(id: &str) -> Error {
+    let message = format!("there is no open session {id:?}; open it with session/load or /resume");
+    Error::new(NOT_FOUND, message).with_data(json!({ "sessionId": id }))
+}
+
+/// The error of a session that cannot be opened.
+pub(crate) fn open_error(error: OpenError) -> Error {
+    match error {
+        OpenError::NotFound(problem) => Error::new(NOT_FOUND, problem),
+        OpenError::Failed(problem) => Error::internal(problem),
+    }
+}

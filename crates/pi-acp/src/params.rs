@@ -1,0 +1,220 @@
+//! The parameters of the client's requests, in the forms of both versions. Unknown fields are
+//! ignored, and lists that are absent are empty.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pi_jsonrpc::{Error, Id};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// Reads the parameters of a method. Absent ones are an empty object.
+pub(crate) fn read<T: DeserializeOwned>(params: Option<Value>) -> Result<T, Error> {
+    let params = params.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    serde_json::from_value(params).map_err(Error::invalid_params)
+}
+
+/// Reads a list that may be null.
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    Ok(Option::<Vec<T>>::deserialize(from)?.unwrap_or_default())
+}
+
+/// Reads a value; one of another type counts as absent.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
+    from: D,
+) -> Result<T, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(from)?).unwrap_or_default())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Initialize {
+    pub(crate) protocol_version: u64,
+    /// Version 1.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) client_capabilities: Capabilities,
+    /// Version 2.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(crate) capabilities: Capabilities,
+}
+
+/// What a client offers.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Capabilities {
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) fs: Files,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) terminal: bool,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) elicitation: Elicitation,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) auth: Auth,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) session: SessionCapabilities,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Files {
+    pub(crate) read_text_file: bool,
+    pub(crate) write_text_file: bool,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Elicitation {
+    pub(crate) form: Option<Value>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Auth {
+    /// A boolean in version 1, an object in version 2.
+    pub(crate) terminal: Value,
+}
+
+impl Auth {
+    pub(crate) fn has_terminal(&self) -> bool {
+        matches!(self.terminal, Value::Bool(true) | Value::Object(_))
+    }
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct SessionCapabilities {
+    pub(crate) notices: Option<Value>,
+}
+
+/// The parameters of `session/new`, `session/load` and `session/resume`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OpenSession {
+    pub(crate) session_id: Option<String>,
+    pub(crate) cwd: PathBuf,
+    #[serde(default, deserialize_with = "list")]
+    pub(crate) additional_directories: Vec<PathBuf>,
+    #[serde(default, deserialize_with = "list")]
+    pub(crate) mcp_servers: Vec<Value>,
+    /// Version 2.
+    pub(crate) replay_from: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OfSession {
+    pub(crate) session_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Prompt {
+    pub(crate) session_id: String,
+    pub(crate) prompt: Vec<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetMode {
+    pub(crate) session_id: String,
+    pub(crate) mode_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetOption {
+    pub(crate) session_id: String,
+    pub(crate) config_id: String,
+    pub(crate) value: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ListSessions {
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Authenticate {
+    pub(crate) method_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CancelRequest {
+    pub(crate) request_id: Id,
+}
+
+/// An MCP server that a client wants a session to use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientMcpServer {
+    /// A program that talks over its standard streams.
+    Stdio {
+        /// Name of the server.
+        name: String,
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables of its environment.
+        env: BTreeMap<String, String>,
+    },
+    /// A server on the network.
+    Http {
+        /// Name of the server.
+        name: String,
+        /// Address of the server.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+#[derive(Deserialize)]
+struct McpServer {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    name: String,
+    command: Option<String>,
+    #[serde(default, deserialize_with = "list")]
+    args: Vec<String>,
+    #[serde(default, deserialize_with = "list")]
+    env: Vec<Pair>,
+    url: Option<String>,
+    #[serde(default, deserialize_with = "list")]
+    headers: Vec<Pair>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    name: String,
+    value: String,
+}
+
+impl ClientMcpServer {
+    /// Reads a server. A transport that is not supported is an error.
+    pub(crate) fn read(value: Value) -> Result<Self, Error> {
+        let server: McpServer = serde_json::from_value(value)
+            .map_err(|error| Error::invalid_params(format!("mcpServers: {error}")))?;
+        let name = server.name;
+        let pairs = |all: Vec<Pair>| all.into_iter().map(|pair| (pair.name, pair.value)).collect();
+        let missing =
+            |what: &str| Error::invalid_params(format!("the MCP server {name:?} has no {what}"));
+        match server.kind.as_deref() {
+            None | Some("stdio") => {
+                let command = server.command.ok_or_else(|| missing("command"))?;
+                Ok(Self::Stdio { command, args: server.args, env: pairs(server.env), name })
+            }
+            Some("http") => {
+                let url = server.url.ok_or_else(|| missing("url"))?;
+                Ok(Self::Http { url, headers: pairs(server.headers), name })
+            }
+            Some(kind) => Err(Error::invalid_params(format!(
+                "the MCP server {name:?} uses the transport {kind:?}; use stdio or http"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The history of a session as reports, for a client that opens it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pi_coding_agent::AgentSession;
+use pi_protocol::{AgentMessage, AssistantBlock, AssistantMessage, EntryBody, Message};
+use pi_session::SessionError;
+
+use crate::client::Client;
+use crate::events::{message_id, thought_id, user_content};
+use crate::tool_calls::{self, Before, Output};
+use crate::update::{Status, ToolCall, ToolContent, Update};
+
+/// Reports the current branch of a session, from its beginning: what was compacted, too.
+pub(crate) async fn replay(
+    client: &Client,
+    id: &str,
+    session: &AgentSession,
+) -> Result<(), SessionError> {
+    let messages = history(session)?;
+    let mut differences: HashMap<String, Vec<ToolContent>> = HashMap::new();
+    for message in messages {
+        let mut updates = Vec::new();
+        match &message {
+            Message::User(prompt) => updates.push(Update::UserMessage {
+                id: message_id("prompt", prompt.timestamp),
+                content: user_content(prompt),
+            }),
+            Message::Assistant(answer) => {
+                answered(session, answer, &mut differences, &mut updates);
+            }
+            Message::ToolResult(result) => {
+                let output = Output {
+                    content: &result.content,
+                    details: result.details.as_ref(),
+                    is_error: result.is_error,
+                };
+                let known = differences.remove(&result.tool_call_id).unwrap_or_default();
+                let call = tool_calls::finished(&result.tool_call_id, &output, &known);
+                updates.push(Update::ToolCallChange(call));
+                updates.extend(tool_calls::plan(output.details).map(Update::Plan));
+            }
+            Message::System(_) => {}
+        }
+        for update in updates {
+            client.report(id, update).await;
+        }
+    }
+    // Calls whose results were never written.
+    for call in differences.into_keys() {
+        let call = ToolCall { id: call, status: Some(Status::Cancelled), ..ToolCall::default() };
+        client.report(id, Update::ToolCallChange(call)).await;
+    }
+    Ok(())
+}
+
+/// Returns the messages of the current branch.
+fn history(session: &AgentSession) -> Result<Vec<Message>, SessionError> {
+    session.with_log(|log| {
+        let mut messages = Vec::new();
+        for entry in log.branch_entries(None)? {
+            match entry {
+                Ok(entry) => {
+                    if let EntryBody::Message(AgentMessage::Llm(message)) = entry.body {
+                        messages.push(message);
+                    }
+                }
+                // A line that cannot be read is missing here as it is in the context.
+                Err(SessionError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(messages)
+    })
+}
+
+fn answered(
+    session: &AgentSession,
+    answer: &Arc<AssistantMessage>,
+    differences: &mut HashMap<String, Vec<ToolContent>>,
+    updates: &mut Vec<Update>,
+) {
+    let id = message_id("answer", answer.timestamp);
+    for block in &answer.content {
+        match block {
+            AssistantBlock::Text(text) if !text.text.is_empty() => {
+                updates.push(Update::Text { id: id.clone(), text: text.text.clone() });
+            }
+            AssistantBlock::Thinking(thinking) if !thinking.thinking.is_empty() => {
+                let text = thinking.thinking.clone();
+                updates.push(Update::Thought { id: thought_id(&id), text });
+            }
+            AssistantBlock::ToolCall(call) => {
+                let effects = session.effects_of(&call.name, &call.arguments);
+                let workspace = session.workspace();
+                let resolve = |path: &str| workspace.resolve(path);
+                let mut shown =
+                    tool_calls::describe(&call.id, &call.name, &call.arguments, &effects, &resolve);
+                // The old content of a file that was replaced is gone.
+                let changes =
+                    tool_calls::differences(&call.arguments, &effects, &resolve, Before::Unknown);
+                shown.status = Some(Status::Pending);
+                shown.content = (!changes.is_empty()).then(|| changes.clone());
+                differences.insert(call.id.clone(), changes);
+                updates.push(Update::ToolCall(shown));
+            }
+            _ => {}
+        }
+    }
+}

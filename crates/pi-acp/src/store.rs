@@ -1,0 +1,62 @@
+//! The sessions of the user: listing them, and finding one by its id.
+
+use std::path::PathBuf;
+
+use pi_coding_agent::session_index;
+use pi_jsonrpc::Error;
+use pi_session::{ListOptions, SessionInfo};
+use serde_json::{Value, json};
+
+use crate::options::Options;
+use crate::params::ListSessions;
+
+/// Sessions of one page.
+const PAGE: usize = 100;
+/// Longest title, in characters.
+const TITLE: usize = 200;
+
+/// Returns a page of the sessions, newest first.
+pub(crate) async fn list(options: &Options, params: ListSessions) -> Result<Value, Error> {
+    let from: usize = match &params.cursor {
+        None => 0,
+        Some(cursor) => cursor.parse().map_err(|_| Error::invalid_params("unknown cursor"))?,
+    };
+    let sessions = read(options, params.cwd).await?;
+    let sessions: Vec<Value> =
+        sessions.iter().filter(|session| session.cwd.starts_with('/')).map(describe).collect();
+    let page: Vec<Value> = sessions.iter().skip(from).take(PAGE).cloned().collect();
+    let next = from.saturating_add(PAGE);
+    let mut result = json!({ "sessions": page });
+    if next < sessions.len() {
+        result["nextCursor"] = next.to_string().into();
+    }
+    Ok(result)
+}
+
+/// Returns the file of a session.
+pub(crate) async fn find(options: &Options, id: &str) -> Result<Option<PathBuf>, Error> {
+    let sessions = read(options, None).await?;
+    Ok(sessions.into_iter().find(|session| session.id == id).map(|session| session.path))
+}
+
+async fn read(options: &Options, cwd: Option<PathBuf>) -> Result<Vec<SessionInfo>, Error> {
+    let (environment, directory) = (options.environment.clone(), options.session_directory.clone());
+    let listing = tokio::task::spawn_blocking(move || {
+        let mut wanted = ListOptions::default();
+        wanted.cwd = cwd;
+        // Files that cannot be read are no sessions for a client.
+        session_index(&environment, directory.as_ref()).list(&wanted).sessions
+    });
+    listing.await.map_err(|error| Error::internal(format!("the list of sessions: {error}")))
+}
+
+fn describe(session: &SessionInfo) -> Value {
+    let title = session.name.as_deref().unwrap_or(&session.first_message);
+    let title = title.trim().lines().next().unwrap_or_default();
+    let title: String = title.chars().filter(|c| !c.is_control()).take(TITLE).collect();
+    let mut value = json!({ "sessionId": session.id, "cwd": session.cwd, "title": title });
+    if let Ok(time) = jiff::Timestamp::from_millisecond(session.modified) {
+        value["updatedAt"] = time.to_string().into();
+    }
+    value
+}

@@ -1,0 +1,215 @@
+//! What an agent reports and asks, independent of the version of the protocol. [`crate::wire`]
+//! writes it in the form of one version.
+
+use serde_json::Value;
+
+/// A piece of content.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Block {
+    Text(String),
+    Image {
+        /// The bytes in base64.
+        data: String,
+        mime_type: String,
+    },
+}
+
+/// A report about a session.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Update {
+    /// A message of the user, whole.
+    UserMessage {
+        id: String,
+        content: Vec<Block>,
+    },
+    /// New text of an answer.
+    Text {
+        id: String,
+        text: String,
+    },
+    /// New text of the model's thinking.
+    Thought {
+        id: String,
+        text: String,
+    },
+    /// A tool call that was not reported before.
+    ToolCall(ToolCall),
+    /// New facts about a tool call.
+    ToolCallChange(ToolCall),
+    Plan(Vec<PlanEntry>),
+    Commands(Vec<Command>),
+    /// Another profile is in force.
+    Mode(String),
+    Options(Vec<ConfigOption>),
+    Info {
+        title: Option<String>,
+        updated_at: Option<String>,
+    },
+    Usage {
+        used: u64,
+        size: u64,
+        cost: f64,
+    },
+    Notice {
+        severity: Severity,
+        text: String,
+    },
+    State(State),
+}
+
+/// A tool call. Fields that are absent stay as they were reported before.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ToolCall {
+    pub(crate) id: String,
+    pub(crate) name: Option<String>,
+    pub(crate) title: Option<String>,
+    pub(crate) kind: Option<&'static str>,
+    pub(crate) status: Option<Status>,
+    pub(crate) content: Option<Vec<ToolContent>>,
+    pub(crate) locations: Option<Vec<Location>>,
+    pub(crate) raw_input: Option<Value>,
+    pub(crate) raw_output: Option<Value>,
+}
+
+/// The state of a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Pending,
+    Running,
+    Completed,
+    Failed,
+    /// The call was not executed, or not to its end, because the run was cancelled.
+    Cancelled,
+}
+
+/// What a tool call shows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ToolContent {
+    Block(Block),
+    Diff {
+        /// Absolute path.
+        path: String,
+        /// The text before the change; `None` for a new file.
+        old: Option<String>,
+        new: String,
+        /// The hunks of the change, if they are known.
+        hunks: Option<String>,
+    },
+    /// A terminal of the client.
+    Terminal(String),
+}
+
+/// A place that a tool call is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// Absolute path.
+    pub(crate) path: String,
+    /// Line, from 1.
+    pub(crate) line: Option<u64>,
+}
+
+/// A step of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlanEntry {
+    pub(crate) content: String,
+    pub(crate) priority: &'static str,
+    pub(crate) status: &'static str,
+}
+
+/// A slash command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Command {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) hint: Option<String>,
+}
+
+/// A setting of a session with a list of values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigOption {
+    pub(crate) id: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) category: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) current: String,
+    pub(crate) choices: Vec<Choice>,
+}
+
+/// A value of a [`ConfigOption`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) value: String,
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+}
+
+/// Severity of a notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+impl Severity {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What a session is doing.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum State {
+    Running,
+    /// The run waits for an answer of the user.
+    RequiresAction,
+    Idle(Option<Stop>),
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Stop {
+    EndTurn,
+    MaxTokens,
+    MaxTurnRequests,
+    /// The prompt was not sent to the model.
+    Refusal,
+    Cancelled,
+    Error(pi_jsonrpc::Error),
+}
+
+impl Stop {
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::MaxTokens => "max_tokens",
+            Self::MaxTurnRequests => "max_turn_requests",
+            Self::Refusal => "refusal",
+            Self::Cancelled => "cancelled",
+            Self::Error(_) => "error",
+        }
+    }
+}
+
+/// A question about a tool call, answered with one of the options.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Permission {
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) tool_call: ToolCall,
+    /// The command that would run, and its directory.
+    pub(crate) command: Option<(String, String)>,
+    pub(crate) options: Vec<PermissionOption>,
+}
+
+/// A possible answer to a [`Permission`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PermissionOption {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+}

@@ -1,0 +1,93 @@
+//! Files, terminals and forms of the client.
+
+use pi_ai::faux::Reply;
+use serde_json::{Value, json};
+
+use crate::client::Stage;
+
+fn files() -> Value {
+    json!({ "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true })
+}
+
+/// Returns the texts of the last request to the model.
+fn last_request(stage: &Stage) -> String {
+    format!("{:?}", stage.model.requests().pop().unwrap().context.messages)
+}
+
+#[tokio::test]
+async fn unsaved_buffers_are_read_and_writes_go_through_the_client() {
+    let stage = Stage::new();
+    let path = stage.write("a.txt", "saved\n").to_string_lossy().into_owned();
+    let edit = json!({ "path": "a.txt", "edits": [{ "oldText": "unsaved", "newText": "new" }] });
+    stage.model.push(Reply::new().tool_call("read", &json!({ "path": "a.txt" })));
+    stage.model.push(Reply::new().tool_call("edit", &edit));
+    stage.model.push(Reply::new().text("Done."));
+    let mut client = stage.client(1, files()).await;
+    client.buffers.insert(path.clone(), "unsaved\n".to_owned());
+    let session = client.new_session(&stage.project()).await;
+    client.prompt(&session, "go").await.unwrap();
+    assert!(last_request(&stage).contains("unsaved"));
+    assert_eq!(client.written, [(path.clone(), "new\n".to_owned())]);
+    // This client saved nothing, so the agent did.
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "new\n");
+}
+
+#[tokio::test]
+async fn a_buffer_that_was_never_saved_can_be_read() {
+    let stage = Stage::new();
+    let path = stage.project().join("new.txt").to_string_lossy().into_owned();
+    stage.model.push(Reply::new().tool_call("read", &json!({ "path": "new.txt" })));
+    stage.model.push(Reply::new().text("Done."));
+    let mut client = stage.client(1, files()).await;
+    client.buffers.insert(path, "only in the editor\n".to_owned());
+    let session = client.new_session(&stage.project()).await;
+    client.prompt(&session, "go").await.unwrap();
+    assert!(last_request(&stage).contains("only in the editor"));
+}
+
+#[tokio::test]
+async fn in_a_sandbox_the_client_has_no_part_in_files() {
+    let stage = Stage::careful();
+    let path = stage.write("a.txt", "saved\n").to_string_lossy().into_owned();
+    stage.model.push(Reply::new().tool_call("read", &json!({ "path": "a.txt" })));
+    stage.model.push(Reply::new().text("Done."));
+    let mut client = stage.client(1, files()).await;
+    client.buffers.insert(path, "unsaved\n".to_owned());
+    let session = client.new_session(&stage.project()).await;
+    client.prompt(&session, "go").await.unwrap();
+    let sandboxed = client.requests("fs/read_text_file").is_empty();
+    assert_eq!(last_request(&stage).contains("unsaved"), !sandboxed);
+    if pi_guard_is_available() {
+        assert!(sandboxed);
+    }
+}
+
+/// Returns true if this machine can sandbox commands.
+fn pi_guard_is_available() -> bool {
+    pi_guard::confine::Machine::detect().level() > pi_guard::confine::ConfinementLevel::None
+}
+
+#[tokio::test]
+async fn commands_run_in_terminals_if_the_program_wants_it() {
+    for wanted in [true, false] {
+        let stage = Stage { client_terminal: wanted, ..Stage::new() };
+        let command = json!({ "command": "echo here" });
+        stage.model.push(Reply::new().tool_call("bash", &command));
+        stage.model.push(Reply::new().text("Done."));
+        let mut client = stage.client(1, files()).await;
+        let session = client.new_session(&stage.project()).await;
+        client.prompt(&session, "go").await.unwrap();
+        let created = client.requests("terminal/create");
+        assert_eq!(created.len(), usize::from(wanted));
+        let seen = last_request(&stage);
+        assert_eq!(seen.contains("from the terminal"), wanted);
+        if wanted {
+            assert_eq!(created[0]["cwd"], json!(stage.project()));
+            assert!(seen.contains("code 3"), "{seen}");
+            let last = client.updates("tool_call_update").pop().unwrap();
+            let terminal = json!([{ "type": "terminal", "terminalId": "t1" }]);
+            assert_eq!(last["content"], terminal);
+            client.until(|frame| frame["method"] == "terminal/release").await;
+        }
+    }
+}

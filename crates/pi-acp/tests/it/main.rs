@@ -1,0 +1,11 @@
+//! Clients of both versions over in-memory pipes, with a scripted model. Every message of the agent
+//! is checked against the published schema.
+
+#![allow(clippy::unwrap_used)]
+
+mod client;
+mod conversations;
+mod draft;
+mod editor;
+mod hostile;
+mod schema;
