@@ -105,7 +105,11 @@ async fn use_everything(client: &Client) -> Result<(), ClientError> {
     }
     if offered.prompts.is_some() {
         for prompt in client.list_prompts().await?.items {
-            client.get_prompt(&prompt.name, Map::new(), &options).await?;
+            let arguments = prompt.arguments.into_iter().map(|one| (one.name, json!("text")));
+            if let Err(error) = client.get_prompt(&prompt.name, arguments.collect(), &options).await
+            {
+                note(&format!("{}: {error}", prompt.name));
+            }
         }
     }
     Ok(())

@@ -257,13 +257,21 @@ fn stamp(conversation: &Conversation<'_>, draft: &Draft<'_>, id: &Id) -> Value {
         let options = conversation.options;
         all.insert(meta::PROTOCOL_VERSION.to_owned(), json!(conversation.version));
         all.insert(meta::CLIENT_INFO.to_owned(), json!(options.info));
-        all.insert(meta::CLIENT_CAPABILITIES.to_owned(), json!(options.capabilities));
+        all.insert(meta::CLIENT_CAPABILITIES.to_owned(), capabilities(options));
         if let Some(level) = conversation.log_level {
             all.insert(meta::LOG_LEVEL.to_owned(), json!(level));
         }
     }
     params.insert("_meta".to_owned(), Value::Object(all));
     Value::Object(params)
+}
+
+/// Returns the capabilities of a modern request: what the caller offers, and tasks, which need
+/// nothing from the caller.
+fn capabilities(options: &ClientOptions) -> Value {
+    let mut capabilities = options.capabilities.clone();
+    capabilities.extensions.insert(meta::TASKS_EXTENSION.to_owned(), json!({}));
+    json!(capabilities)
 }
 
 /// Waits for the cancellation of a request; for ever if it cannot be cancelled.

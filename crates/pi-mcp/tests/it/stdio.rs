@@ -46,7 +46,9 @@ async fn a_modern_server_needs_no_handshake() {
     let meta = &request["params"]["_meta"];
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "test");
-    assert!(meta["io.modelcontextprotocol/clientCapabilities"]["elicitation"].is_object());
+    let offered = &meta["io.modelcontextprotocol/clientCapabilities"];
+    assert!(offered["elicitation"].is_object());
+    assert!(offered["extensions"]["io.modelcontextprotocol/tasks"].is_object());
     let page = json!({
         "resultType": "complete", "ttlMs": 5, "cacheScope": "public",
         "tools": [{ "name": "a", "inputSchema": { "type": "object" }, "icons": [1] }, { "x": 1 }],
