@@ -8,6 +8,7 @@ mod builtins;
 mod checkpointing;
 mod extensions;
 mod guarding;
+mod mcp;
 mod model;
 mod packages;
 mod services;
@@ -43,10 +44,12 @@ pub use trust::load_settings;
 use user_resources::find_extensions;
 pub use user_resources::load_resources;
 pub use user_shell::UserShell;
+pub(crate) use workspace::own_variables;
 
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{AnnounceCall, Approvals, Approver, Guard, GuardError};
+use crate::mcp::ConfiguredServer;
 use crate::models::{CredentialName, ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
 use crate::resources::{ResourceFlags, invalid_flags};
@@ -129,6 +132,8 @@ pub struct AgentOptions {
     /// Replaces the executor of tools on this machine, such as by one that reads the unsaved
     /// buffers of an editor. Not used in a sandbox, whose limits another program does not keep.
     pub wrap_executor: Option<WrapExecutor>,
+    /// MCP servers in addition to those of files, such as those of an editor.
+    pub mcp_servers: Vec<ConfiguredServer>,
 }
 
 /// Wraps the executor of a session.
@@ -187,6 +192,7 @@ impl AgentOptions {
             tap: None,
             subagent: None,
             wrap_executor: None,
+            mcp_servers: Vec::new(),
         }
     }
 }

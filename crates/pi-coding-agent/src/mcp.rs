@@ -1,4 +1,39 @@
 //! Servers of the Model Context Protocol in sessions: their configuration, connections and tools.
+//!
+//! [`config`] reads and changes `mcp.json`. [`McpServers`] holds the servers of a session: a
+//! `server` has a state, lists and a connection (`connect`, `process`, `handler`, `log`), its lists
+//! outlive sessions (`cache`). `extension` brings them into a session: it registers what `register`
+//! makes of the lists (`names`, `parameters`, `text`, `tool`, `result`, `resources`, `prompts`),
+//! adds the `section` of the system prompt, and judges calls by approvals and `pins`.
+//! `elicitation` and `sampling` answer the questions of servers.
+//!
+//! No call of a server's tool escapes the guard, and no server delays the start of a session.
 
 pub mod auth;
+mod cache;
 pub mod config;
+mod connect;
+mod elicitation;
+mod extension;
+mod fingerprint;
+mod handler;
+mod log;
+mod names;
+mod parameters;
+mod pins;
+mod process;
+mod prompts;
+mod register;
+mod resources;
+mod result;
+mod sampling;
+mod section;
+mod server;
+mod servers;
+mod state;
+mod text;
+mod tool;
+
+pub(crate) use extension::McpExtension;
+pub use servers::{McpOptions, McpServers, ServerError};
+pub use state::{ConfiguredServer, Origin, ServerState, ServerStatus};

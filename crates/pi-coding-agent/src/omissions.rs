@@ -6,8 +6,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use crate::config::{SettingsStore, Trust, files_that_need_trust};
 use crate::resources::{ResourceFlags, Resources};
 use crate::{AgentOptions, Diagnostic, Environment};
@@ -28,13 +26,6 @@ pub enum Omission {
     Extensions {
         /// The files.
         files: Vec<PathBuf>,
-    },
-    /// MCP servers of a configuration file. This version starts none.
-    McpServers {
-        /// The configuration file.
-        file: PathBuf,
-        /// Names of the servers that are enabled.
-        servers: Vec<String>,
     },
     /// Settings that would change requests or tools, and have no effect in this version.
     Settings {
@@ -104,12 +95,6 @@ impl fmt::Display for Omission {
                 let are = if files.len() == 1 { "extension is" } else { "extensions are" };
                 write!(f, "{} {are} not loaded: {}", files.len(), paths(files))
             }
-            Self::McpServers { file, servers } => {
-                let are = if servers.len() == 1 { "server is" } else { "servers are" };
-                let (count, file) = (servers.len(), file.display());
-                let names = list(servers.iter().cloned());
-                write!(f, "{count} MCP {are} not started by this version: {names} ({file})")
-            }
             Self::Settings { keys } => {
                 let have = if keys.len() == 1 { "has" } else { "have" };
                 let names = list(keys.iter().map(|key| format!("`{key}`")));
@@ -152,13 +137,6 @@ pub(crate) fn find(
         let files = resources.extensions.iter().map(|file| file.path.clone()).collect();
         omissions.push(Omission::Extensions { files });
     }
-    if !flags.no_mcp {
-        let project = settings.is_trusted().then(|| environment.project_directory());
-        for directory in [Some(environment.agent_directory.clone()), project].into_iter().flatten()
-        {
-            omissions.extend(mcp_servers(directory.join("mcp.json")));
-        }
-    }
     let keys = settings.keys_without_effect().into_iter().filter(|key| key.reported);
     let keys: Vec<&str> = keys.map(|key| key.name).collect();
     if !keys.is_empty() {
@@ -174,26 +152,6 @@ pub(crate) fn find(
         }
     }
     omissions
-}
-
-/// Returns the enabled servers of a configuration file. A file that cannot be read counts as one
-/// server of unknown name, since the user meant it to start something.
-fn mcp_servers(file: PathBuf) -> Option<Omission> {
-    let text = match std::fs::read(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-        Err(_) => Vec::new(),
-    };
-    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
-    let servers = match serde_json::from_slice::<Value>(text) {
-        Ok(content) => {
-            let servers = content["mcpServers"].as_object().cloned().unwrap_or_default();
-            let enabled = servers.into_iter().filter(|(_, server)| server["enabled"] != false);
-            enabled.map(|(name, _)| name).collect()
-        }
-        Err(_) => vec!["unreadable".to_owned()],
-    };
-    (!servers.is_empty()).then_some(Omission::McpServers { file, servers })
 }
 
 /// Returns the files that the project would contribute if it were trusted.

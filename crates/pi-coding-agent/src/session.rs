@@ -82,6 +82,7 @@ use crate::extension::{
     Ask, Asked, ExtensionContext, ExtensionFailure, Extensions, NotifyKind, Ui,
 };
 use crate::guard::Guard;
+use crate::mcp::McpServers;
 use crate::models::ModelRegistry;
 use cache_health::CacheHealth;
 use cache_warming::{CacheWarmer, WarmedProvider};
@@ -128,6 +129,7 @@ struct Inner {
     extensions: Extensions,
     context: ExtensionContext,
     guard: Option<Arc<Guard>>,
+    mcp: Option<McpServers>,
     this: WeakAgentSession,
     log: Mutex<Session>,
     activity: Activity,
@@ -226,6 +228,7 @@ impl AgentSession {
                 extensions: parts.extensions,
                 context,
                 guard: parts.guard,
+                mcp: parts.mcp,
                 this,
                 log: Mutex::new(log),
                 activity: Activity::default(),
@@ -403,6 +406,11 @@ impl AgentSession {
     /// Returns the guard, which decides what tools may do.
     pub fn guard(&self) -> Option<&Arc<Guard>> {
         self.0.guard.as_ref()
+    }
+
+    /// Returns the MCP servers; `None` if the session cannot have any.
+    pub fn mcp(&self) -> Option<&McpServers> {
+        self.0.mcp.as_ref()
     }
 
     /// Returns the directory and executor of the tools.

@@ -258,7 +258,16 @@ impl Services {
             let tools = tools.into_iter();
             tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, origin)).collect::<Vec<_>>()
         };
-        let has_extensions = extensions.registry().has_extensions();
+        let mut has_extensions = extensions.registry().has_extensions();
+        let mut diagnostics = chosen.diagnostics;
+        let mut mcp = None;
+        if let Some((servers, extension)) =
+            self.mcp(&guard, extensions.registry(), &mut diagnostics)
+        {
+            failures.extend(extensions.add_builtin(Arc::new(extension)).await);
+            mcp = Some(servers);
+            has_extensions = true;
+        }
         let builtins = open_builtins(&options, &self.settings());
         for extension in builtins {
             failures.extend(extensions.add(extension).await);
@@ -278,7 +287,6 @@ impl Services {
         let builtin = guarded(toolset::all(&workspace), ToolOrigin::Builtin);
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
         let tools = options.tools.choose(builtin, custom, &registered, &settings);
-        let mut diagnostics = chosen.diagnostics;
         if let Some(parent) = &options.parent_guard {
             guard.share_checkpoints(parent);
         }
@@ -319,6 +327,7 @@ impl Services {
         parts.guard = Some(guard);
         parts.tap = options.tap.clone();
         parts.meter = meter;
+        parts.mcp = mcp;
         let session = AgentSession::new(parts).map_err(SelectSessionError::from)?;
         let omissions = self.omissions.iter().cloned().chain(unknown).collect();
         Ok(Built { session, diagnostics, omissions, failures })

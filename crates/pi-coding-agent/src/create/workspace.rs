@@ -22,7 +22,7 @@ const OWN_VARIABLES: &[&str] =
     &["PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL"];
 
 /// Returns the variables of the process without those about a session.
-pub(super) fn own_variables(environment: &Environment) -> BTreeMap<OsString, OsString> {
+pub(crate) fn own_variables(environment: &Environment) -> BTreeMap<OsString, OsString> {
     let variables = environment.variables.iter();
     let own = variables.filter(|(name, _)| !OWN_VARIABLES.contains(&name.as_str()));
     own.map(|(name, value)| (name.into(), value.into())).collect()

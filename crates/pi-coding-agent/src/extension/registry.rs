@@ -9,6 +9,7 @@ mod commands;
 mod flags;
 mod items;
 mod loadout;
+mod replace;
 mod tool_wait;
 mod virtual_models;
 

@@ -13,6 +13,7 @@ use super::{Meter, ScopedModel, SessionSettings, SettingChange};
 use crate::create::{ToolChange, ToolFilter};
 use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
+use crate::mcp::McpServers;
 use crate::models::ModelRegistry;
 use crate::resources::SystemPromptOptions;
 use crate::runtime::WeakAgentRuntime;
@@ -133,6 +134,8 @@ pub struct SessionParts {
     pub meter: Meter,
     /// Sees the requests, or answers them. The guard has its own reference.
     pub tap: Option<Arc<dyn Tap>>,
+    /// The MCP servers.
+    pub mcp: Option<McpServers>,
 }
 
 impl SessionParts {
@@ -166,6 +169,7 @@ impl SessionParts {
             guard: None,
             meter: Meter::default(),
             tap: None,
+            mcp: None,
         }
     }
 }

@@ -13,6 +13,8 @@ mod forced_prompt;
 mod guard;
 mod local_servers;
 mod logins;
+#[cfg(unix)]
+mod mcp;
 mod model_listing;
 mod model_registry;
 mod models_file;

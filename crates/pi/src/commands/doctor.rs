@@ -67,7 +67,7 @@ const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
     choices::trust,
     choices::models,
     choices::resources,
-    choices::omissions,
+    choices::mcp_servers,
     choices::rules,
     choices::hooks,
     secrets::file,

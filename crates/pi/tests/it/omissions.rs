@@ -1,4 +1,4 @@
-//! What a run leaves out is reported: extensions that do not load, MCP servers, settings, untrusted projects, tools.
+//! What a run leaves out is reported: extensions that do not load, settings, untrusted projects, tools.
 
 use std::fs;
 use std::path::Path;
@@ -78,28 +78,26 @@ fn files_of_an_untrusted_project_are_reported() {
 }
 
 #[test]
-fn mcp_servers_and_settings_without_effect_are_reported() {
+fn bad_mcp_servers_and_settings_without_effect_are_reported() {
     let env = TestEnv::new();
     let _server = answering(&env, 9);
-    let servers = json!({"mcpServers": {"files": {"command": "x"}, "off": {"enabled": false}}});
+    let servers = json!({"mcpServers": {"files": {"command": "x"}, "bad": {}}});
     write(&env.agent().join("mcp.json"), &servers.to_string());
     settings(&env, &json!({"codemode": {"mode": "on"}, "warnings": {}}));
-    let mcp = "warning: 1 MCP server is not started by this version: files \
-               ([ROOT]/home/.pi/agent/mcp.json)";
+    let bad = "mcpServers.bad: needs `command` (a program) or `url`";
     let codemode = "warning: `codemode` in the settings has no effect in this version";
-    let expected =
-        format!("pi: {mcp}; silence this with --no-mcp\npi: {codemode}; see `pi doctor`\n");
-    assert_eq!(stderr(&env, &["-p", "hi"]), expected);
+    assert!(stderr(&env, &["-p", "hi"]).contains(bad));
     assert_eq!(
         stderr(&env, &["--no-mcp", "-p", "hi"]),
         format!("pi: {codemode}; see `pi doctor`\n")
     );
-    assert_eq!(doctor(&env, "mcp"), [mcp]);
+    let found = doctor(&env, "mcp");
+    assert!(found.len() == 1 && found[0].contains(bad), "{found:?}");
     let idle = "warning: without effect in this version: codemode, warnings";
     assert_eq!(doctor(&env, "settings")[1], idle);
     // A broken file was meant to start something.
     write(&env.agent().join("mcp.json"), "{");
-    assert!(stderr(&env, &["-p", "hi"]).contains("1 MCP server is not started"));
+    assert!(stderr(&env, &["-p", "hi"]).contains("mcp.json"));
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use pi_coding_agent::config::settings::{KEYS, Profile};
+use pi_coding_agent::config::settings::KEYS;
 use pi_coding_agent::config::{SettingsStore, Trust, needs_trust};
 use pi_coding_agent::guard::{GuardError, GuardPlan, rules};
 use pi_coding_agent::hooks::configured_hooks;
+use pi_coding_agent::mcp;
 use pi_coding_agent::models::ModelsFile;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
@@ -16,7 +17,6 @@ use pi_coding_agent::{
 use super::Finding;
 use crate::commands::auth::wait;
 use crate::commands::credentials::models_file;
-use crate::extensions;
 use crate::flags::suggest;
 use crate::hints::Hint as _;
 
@@ -97,22 +97,11 @@ fn is_untrusted(omission: &Omission) -> bool {
     matches!(omission, Omission::UntrustedProject { .. })
 }
 
-/// Checks for MCP servers, which this version does not start.
-pub(super) fn omissions(environment: &Environment) -> Vec<Finding> {
-    let profile = GuardPlan::new(load(environment).settings(), environment).profile;
-    let finding = |omission: Omission| {
-        let (about, fix) = match omission {
-            Omission::McpServers { .. } => ("mcp", "Use commands or skills instead."),
-            // The check of the settings reports these.
-            _ => return None,
-        };
-        let restricts = profile != Profile::Explore && omission.is_safeguard();
-        let finding = if restricts { Finding::error } else { Finding::warning };
-        Some(finding(about, omission.to_string(), fix.to_owned()))
-    };
-    let mut options = AgentOptions::new(environment.clone());
-    options.open_extension = Some(extensions::opener(&options));
-    find_omissions(&options).into_iter().filter_map(finding).collect()
+/// Checks the configured MCP servers, without starting any.
+pub(super) fn mcp_servers(environment: &Environment) -> Vec<Finding> {
+    let problems = mcp::config::load(environment, load(environment).is_trusted()).errors;
+    let fix = "Fix mcp.json; `pi help mcp` describes its format.";
+    problems.iter().map(|problem| Finding::from("mcp", problem, fix)).collect()
 }
 
 /// Checks the user's providers and models.

@@ -1,0 +1,79 @@
+//! Servers that are programs: started through the supervisor, in the sandbox if the session has one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_agent::BoxFuture;
+use pi_mcp::transport::Stdio;
+use pi_tools::{Command, Executor as _, Host, ProcessTree};
+
+use super::config::Launch;
+use super::log::ServerLog;
+use crate::Environment;
+
+/// Time for a server to end after its input was closed.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// The process of a server. Dropping it kills the server and everything it started.
+pub(super) struct ServerProcess {
+    exit: BoxFuture<'static, std::io::Result<Option<i32>>>,
+    tree: ProcessTree,
+}
+
+/// Starts the program of a server. Its standard error goes to the log.
+pub(super) async fn start(
+    launch: &Launch,
+    host: &Host,
+    environment: &Environment,
+    log: &Arc<ServerLog>,
+) -> Result<(Stdio, ServerProcess), String> {
+    let mut variables = inherited(environment);
+    variables.extend(launch.env.iter().map(|(name, value)| (name.into(), value.into())));
+    if !launch.cwd.is_dir() {
+        return Err(format!("the directory {} does not exist", launch.cwd.display()));
+    }
+    let program = find(&launch.command, &launch.cwd, variables.get(&OsString::from("PATH")))
+        .ok_or_else(|| format!("the program \"{}\" was not found", launch.command))?;
+    let command = Command::new(program, &launch.cwd).arguments(&launch.args).environment(variables);
+    let started = host.spawn_piped(&command).await;
+    let process = started.map_err(|error| format!("it cannot be started: {error}"))?;
+    let (errors, log) = (process.stderr, Arc::clone(log));
+    tokio::spawn(async move { log.read(errors).await });
+    let stdio = Stdio::new(process.stdout, process.stdin);
+    Ok((stdio, ServerProcess { exit: process.exit, tree: process.tree }))
+}
+
+impl ServerProcess {
+    /// Ends the server after its input was closed: waits for a moment, then kills what is left.
+    pub(super) async fn end(self) {
+        let _ = tokio::time::timeout(GRACE, self.exit).await;
+        self.tree.kill().await;
+    }
+}
+
+impl std::fmt::Debug for ServerProcess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerProcess").finish_non_exhaustive()
+    }
+}
+
+/// Returns the variables of the process without those about a session.
+fn inherited(environment: &Environment) -> BTreeMap<OsString, OsString> {
+    crate::create::own_variables(environment)
+}
+
+/// Returns the path of a program: as given if it has a slash, else from the search path.
+fn find(command: &str, cwd: &Path, search: Option<&OsString>) -> Option<PathBuf> {
+    if command.contains('/') {
+        let path = cwd.join(command);
+        return path.is_file().then_some(path);
+    }
+    let mut directories = std::env::split_paths(search?);
+    directories.find_map(|directory| {
+        let path = cwd.join(directory).join(command);
+        path.is_file().then_some(path)
+    })
+}

@@ -1,0 +1,141 @@
+//! Tools and commands of servers, as they are registered in a session.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pi_agent::AgentTool;
+use serde_json::{Map, Value, json};
+
+use super::config;
+use super::names::tool_names;
+use super::server::Server;
+use super::servers::{McpServers, WeakServers};
+use super::text::{clean, clean_line};
+use super::tool::McpTool;
+use super::{parameters, prompts, resources};
+use crate::extension::{Command, Exposure, ToolRegistration};
+
+/// The most tools of one server.
+const MOST_TOOLS: usize = 2_000;
+
+/// The longest instructions of a server that scripts can read.
+const LONGEST_INSTRUCTIONS: usize = 16 << 10;
+
+/// The tools and commands of all servers.
+#[derive(Default)]
+pub(super) struct Items {
+    pub(super) tools: Vec<ToolRegistration>,
+    pub(super) commands: Vec<Command>,
+    /// The tools by name, to judge their calls.
+    pub(super) by_name: BTreeMap<String, Arc<McpTool>>,
+    /// Tools that were left out, with the reasons.
+    pub(super) problems: Vec<String>,
+}
+
+/// Makes the tools and commands of all servers whose lists are known.
+pub(super) fn items(servers: &McpServers) -> Items {
+    let weak = WeakServers::new(&servers.0);
+    let mut items = Items::default();
+    let mut widest: Option<Exposure> = None;
+    for server in servers.all().iter().filter(|server| server.config.enabled) {
+        add_tools(server, &weak, &mut items);
+        items.commands.extend(prompts::commands(server, &weak));
+        let has_resources = |server: &Arc<Server>| {
+            server.known_lists().is_some_and(|lists| lists.capabilities.resources.is_some())
+        };
+        if has_resources(server) && server.config.exposure != Exposure::Hidden {
+            widest = Some(wider(widest, server.config.exposure));
+        }
+    }
+    if let Some(exposure) = widest {
+        let tools = resources::tools(&weak).into_iter();
+        items.tools.extend(tools.map(|tool| registration(tool, exposure)));
+    }
+    items
+}
+
+fn add_tools(server: &Arc<Server>, servers: &WeakServers, items: &mut Items) {
+    let Some(lists) = server.known_lists() else { return };
+    let mut seen = BTreeSet::new();
+    let tools = lists.tools.iter().filter(|tool| seen.insert(&tool.name)).take(MOST_TOOLS);
+    let tools: Vec<_> = tools.collect();
+    let remote: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names = tool_names(&server.name, &remote, |name| items.by_name.contains_key(name));
+    let namespace = namespace(server, lists.instructions.as_deref());
+    for (tool, name) in tools.into_iter().zip(names) {
+        let exposure = server.config.exposure_of(&tool.name);
+        let made = McpTool::new(name.clone(), tool, server, servers.clone());
+        let mcp_tool = match made {
+            Ok(mcp_tool) => Arc::new(mcp_tool),
+            Err(problem) => {
+                let shown = clean_line(&tool.name, 100);
+                let problem =
+                    format!("MCP server {}: {shown} was left out: {problem}", server.name);
+                items.problems.push(problem);
+                continue;
+            }
+        };
+        items.by_name.insert(name, Arc::clone(&mcp_tool));
+        let mut registration = registration(mcp_tool, exposure);
+        registration.namespace = Some(namespace.clone());
+        registration.annotations = tool
+            .annotations
+            .as_ref()
+            .and_then(|annotations| serde_json::to_value(annotations).ok())
+            .filter(|annotations| annotations.as_object().is_some_and(|map| !map.is_empty()));
+        registration.output_schema = Some(result_schema(tool.output_schema.as_ref()));
+        items.tools.push(registration);
+    }
+}
+
+fn registration(tool: Arc<dyn AgentTool>, exposure: Exposure) -> ToolRegistration {
+    let registration = ToolRegistration::new(tool).exposure(exposure);
+    match exposure {
+        Exposure::Codemode => registration.reached_through("codemode"),
+        Exposure::Deferred => registration.reached_through("tool_search"),
+        _ => registration,
+    }
+}
+
+/// Returns the group of a server's tools.
+fn namespace(server: &Server, instructions: Option<&str>) -> Value {
+    let mut namespace = Map::new();
+    namespace.insert("name".to_owned(), config::namespace(&server.name).into());
+    namespace.insert("aliases".to_owned(), json!([server.name]));
+    if let Some(description) = server.description() {
+        namespace.insert("description".to_owned(), clean_line(&description, 1000).into());
+    }
+    if let Some(instructions) = instructions {
+        let instructions = clean(instructions, LONGEST_INSTRUCTIONS);
+        namespace.insert("instructions".to_owned(), instructions.into());
+    }
+    Value::Object(namespace)
+}
+
+/// Returns the schema of a call's result, as scripts get it.
+fn result_schema(structured: Option<&Value>) -> Value {
+    let mut properties = json!({
+        "content": { "type": "array", "items": { "type": "object" } },
+        "isError": { "type": "boolean" },
+    });
+    let usable =
+        structured.and_then(Value::as_object).filter(|schema| parameters::check(schema).is_ok());
+    if let Some(schema) = usable {
+        properties["structuredContent"] = Value::Object(schema.clone());
+    }
+    json!({ "type": "object", "properties": properties, "required": ["content"] })
+}
+
+/// Returns the exposure that reaches more callers.
+fn wider(a: Option<Exposure>, b: Exposure) -> Exposure {
+    let width = |exposure: Exposure| match exposure {
+        Exposure::Direct | Exposure::ModelOnly => 3,
+        Exposure::Deferred => 2,
+        Exposure::Codemode => 1,
+        Exposure::Hidden => 0,
+    };
+    match a {
+        Some(a) if width(a) >= width(b) => a,
+        _ => b,
+    }
+}

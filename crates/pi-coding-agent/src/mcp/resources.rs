@@ -1,0 +1,217 @@
+//! Tools for the resources of all servers.
+
+use std::sync::Arc;
+
+use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput};
+use pi_mcp::client::CallOptions;
+use pi_protocol::{CancelToken, Effects, Tool, UserBlock};
+use serde_json::{Map, Value, json};
+
+use super::result::{finish, resource_output};
+use super::server::Server;
+use super::servers::{McpServers, WeakServers};
+use crate::extension::ToolWait;
+
+/// The names of the tools.
+pub(super) const TOOLS: [&str; 3] =
+    ["list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource"];
+
+/// Resources and templates of one page. A cursor continues after them.
+const PAGE: usize = 500;
+
+/// Makes the tools for the resources of all servers.
+pub(super) fn tools(servers: &WeakServers) -> Vec<Arc<dyn AgentTool>> {
+    let [list, templates, read] = TOOLS;
+    let listed = json!({
+        "type": "object",
+        "properties": {
+            "server": { "type": "string", "description": "Name of a server. Leave it out to list all servers." },
+            "cursor": { "type": "string", "description": "Cursor of the previous result, to continue the list of this server." },
+        },
+        "additionalProperties": false,
+    });
+    let addressed = json!({
+        "type": "object",
+        "properties": {
+            "server": { "type": "string", "description": "Name of the server, as list_mcp_resources returns it." },
+            "uri": { "type": "string", "description": "URI of the resource, as list_mcp_resources returns it." },
+        },
+        "required": ["server", "uri"],
+        "additionalProperties": false,
+    });
+    let list_text = "List resources of MCP servers: files, schemas and other data that a server \
+                     offers to read.";
+    let templates_text = "List resource templates of MCP servers: URIs with variables, which name \
+                          resources that can be read.";
+    let read_text = "Read a resource of an MCP server.";
+    vec![
+        tool(Tool::new(list, list_text, listed.clone()), servers, Operation::List(Kind::Resources)),
+        tool(
+            Tool::new(templates, templates_text, listed),
+            servers,
+            Operation::List(Kind::Templates),
+        ),
+        tool(Tool::new(read, read_text, addressed), servers, Operation::Read),
+    ]
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Operation {
+    List(Kind),
+    Read,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Resources,
+    Templates,
+}
+
+fn tool(declaration: Tool, servers: &WeakServers, operation: Operation) -> Arc<dyn AgentTool> {
+    let servers = servers.clone();
+    let name = declaration.name.clone();
+    let tool = FnTool::new(declaration, move |invocation| {
+        let (servers, name) = (servers.clone(), name.clone());
+        async move {
+            let gone = || ToolError::new("The session of this tool has ended.");
+            let servers = servers.upgrade().ok_or_else(gone)?;
+            let Invocation { arguments, cancel, .. } = invocation;
+            let running = async {
+                servers.wait(&ToolWait::All).await;
+                match operation {
+                    Operation::List(kind) => list(&servers, kind, &name, &arguments).await,
+                    Operation::Read => read(&servers, &arguments, &cancel).await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(ToolError::new("Operation aborted")),
+                output = running => output,
+            }
+        }
+    });
+    Arc::new(tool.effects(|_| Effects::unknown()))
+}
+
+/// Returns the servers that have resources: all, or the one of this name.
+fn with_resources(servers: &McpServers, name: Option<&str>) -> Result<Vec<Arc<Server>>, ToolError> {
+    let has = |server: &Arc<Server>| {
+        let lists = server.known_lists().filter(|_| server.config.enabled);
+        lists.is_some_and(|lists| lists.capabilities.resources.is_some())
+    };
+    let all: Vec<Arc<Server>> = servers.all().into_iter().filter(has).collect();
+    let Some(name) = name else { return Ok(all) };
+    match all.iter().find(|server| server.name == name) {
+        Some(server) => Ok(vec![Arc::clone(server)]),
+        None => {
+            let names: Vec<&str> = all.iter().map(|server| server.name.as_str()).collect();
+            let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            Err(ToolError::new(format!(
+                "MCP server \"{name}\" has no resources. Servers with resources: {names}"
+            )))
+        }
+    }
+}
+
+async fn list(
+    servers: &McpServers,
+    kind: Kind,
+    tool: &str,
+    arguments: &Map<String, Value>,
+) -> Result<ToolOutput, ToolError> {
+    let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let start = match argument("cursor").map(str::parse::<usize>) {
+        None => 0,
+        Some(Ok(start)) => start,
+        Some(Err(_)) => return Err(ToolError::new("The cursor is not one of an earlier result.")),
+    };
+    let wanted = argument("server");
+    let chosen = with_resources(servers, wanted)?;
+    let listing = chosen.iter().map(|server| items(servers, server, kind));
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for (server, listed) in chosen.iter().zip(futures_util::future::join_all(listing).await) {
+        match listed {
+            Ok(items) => found.extend(items),
+            Err(error) => errors.push(json!({ "server": server.name, "error": error })),
+        }
+    }
+    let field = match kind {
+        Kind::Resources => "resources",
+        Kind::Templates => "resourceTemplates",
+    };
+    let has_more = found.len() > start + PAGE;
+    let page: Vec<Value> = found.into_iter().skip(start).take(PAGE).collect();
+    let mut data = Map::new();
+    if let Some(wanted) = wanted {
+        data.insert("server".to_owned(), wanted.into());
+    }
+    data.insert(field.to_owned(), page.into());
+    if has_more {
+        data.insert("nextCursor".to_owned(), (start + PAGE).to_string().into());
+    }
+    if !errors.is_empty() {
+        data.insert("errors".to_owned(), errors.into());
+    }
+    let data = Value::Object(data);
+    let content = vec![UserBlock::text(data.to_string())];
+    Ok(finish(wanted.unwrap_or_default(), tool, content, data, &servers.0.files))
+}
+
+/// Lists the resources or templates of one server, without those for user interfaces.
+async fn items(
+    servers: &McpServers,
+    server: &Arc<Server>,
+    kind: Kind,
+) -> Result<Vec<Value>, String> {
+    let client = servers.client(server).await.map_err(|error| error.to_string())?;
+    let listed: Vec<Value> = match kind {
+        Kind::Resources => {
+            let list = client.list_resources().await.map_err(|error| error.to_string())?;
+            list.items.into_iter().filter_map(|one| serde_json::to_value(one).ok()).collect()
+        }
+        Kind::Templates => {
+            let list = client.list_resource_templates().await.map_err(|error| error.to_string())?;
+            list.items.into_iter().filter_map(|one| serde_json::to_value(one).ok()).collect()
+        }
+    };
+    let is_interface = |item: &Value| {
+        let field = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+        field("uri").starts_with("ui://")
+            || field("uriTemplate").starts_with("ui://")
+            || field("mimeType").replace(' ', "") == "text/html;profile=mcp-app"
+    };
+    let named = listed.into_iter().filter(|item| !is_interface(item)).map(|item| {
+        const FIELDS: [&str; 7] =
+            ["uri", "uriTemplate", "name", "title", "mimeType", "size", "description"];
+        let mut named = Map::new();
+        named.insert("server".to_owned(), server.name.clone().into());
+        for field in FIELDS {
+            if let Some(value) = item.get(field) {
+                named.insert(field.to_owned(), value.clone());
+            }
+        }
+        Value::Object(named)
+    });
+    Ok(named.collect())
+}
+
+async fn read(
+    servers: &McpServers,
+    arguments: &Map<String, Value>,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (name, uri) = (argument("server"), argument("uri"));
+    let failed = |error: String| ToolError::new(error);
+    let chosen = with_resources(servers, Some(name))?;
+    let server = chosen.first().ok_or_else(|| failed(format!("MCP server \"{name}\" is gone")))?;
+    let client = servers.client(server).await.map_err(|error| failed(error.to_string()))?;
+    let options = CallOptions::cancelled_by(cancel.clone());
+    let read = client.read_resource(uri, &options).await;
+    let read = read.map_err(|error| match error {
+        pi_mcp::client::ClientError::Remote(error) => failed(error.message),
+        error => failed(error.to_string()),
+    })?;
+    let read = serde_json::to_value(read).unwrap_or_default();
+    Ok(resource_output(name, uri, &read, &servers.0.files))
+}

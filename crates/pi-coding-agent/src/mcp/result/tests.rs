@@ -1,0 +1,112 @@
+//! Results of servers, beside those of other programs for the same servers.
+
+use super::*;
+
+fn texts(output: &ToolOutput) -> Vec<String> {
+    let shown = output.content.iter().map(|block| match block {
+        UserBlock::Image(image) => format!("image {}", image.mime_type),
+        block => block.as_text().unwrap_or_default().to_owned(),
+    });
+    shown.collect()
+}
+
+fn output(result: Value) -> (ToolOutput, tempfile::TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    (tool_output("s", "t", result, &Files::new(directory.path())), directory)
+}
+
+/// A table of results and the texts that models get.
+#[test]
+fn items_of_a_result() {
+    let link = json!({"type": "resource_link", "uri": "file:///a", "name": "a", "title": "A file",
+        "mimeType": "text/plain", "size": 1234, "description": "the file"});
+    let embedded =
+        |resource: Value| json!({"content": [{"type": "resource", "resource": resource}]});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    for (result, expected) in [
+        (json!({"content": [text("a"), text("b")]}), vec!["a", "b"]),
+        (json!({}), vec![]),
+        (json!({"content": [], "isError": true}), vec!["MCP tool s/t returned an error"]),
+        (json!({"content": [text("bad")], "isError": true}), vec!["bad"]),
+        (json!({"structuredContent": {"a": [1]}}), vec!["{\n  \"a\": [\n    1\n  ]\n}"]),
+        (
+            json!({"content": [link, {"type": "resource_link", "uri": "x://b", "name": "b", "size": 5}]}),
+            vec![
+                "[Resource file:///a \"A file\" (text/plain, 1.2KB): the file. Read it with \
+                 read_mcp_resource (server \"s\")]",
+                "[Resource x://b \"b\" (5B). Read it with read_mcp_resource (server \"s\")]",
+            ],
+        ),
+        (embedded(json!({"uri": "x://a", "text": "inside"})), vec!["inside"]),
+        (embedded(json!({"uri": "x://a", "mimeType": "a/b+json", "blob": "e30="})), vec!["{}"]),
+        (
+            embedded(json!({"uri": "x://a", "mimeType": "image/png", "blob": "AAEC"})),
+            vec!["image image/png"],
+        ),
+        (
+            embedded(json!({"uri": "x://a", "blob": "%"})),
+            vec!["[Resource x://a has invalid base64 data]"],
+        ),
+        (
+            json!({"content": [{"type": "audio", "data": "AA==", "mimeType": "audio/wav"},
+                {"type": "image", "data": "AA==", "mimeType": "image/png"},
+                {"type": "image", "data": "%", "mimeType": "image/png"}, {"type": "video"}, 7]}),
+            vec![
+                "[audio audio/wav omitted]",
+                "image image/png",
+                "[image image/png omitted: invalid base64 data]",
+                "[unsupported MCP content video]",
+                "[unsupported MCP content without a type]",
+            ],
+        ),
+    ] {
+        let (output, _directory) = output(result.clone());
+        assert_eq!(texts(&output), expected, "{result}");
+        assert_eq!(output.is_error, result["isError"] == true);
+        assert_eq!(output.details.unwrap(), json!({"server": "s", "tool": "t"}));
+    }
+}
+
+#[test]
+fn binary_data_is_saved() {
+    let blob = json!({"content": [{"type": "resource", "resource": {"uri": "x://a", "blob": "AAEC"}},
+        {"type": "image", "data": "AAEC", "mimeType": "image/tiff"}]});
+    let (output, directory) = output(blob);
+    let texts = texts(&output);
+    assert!(
+        texts[0].starts_with("[Binary resource x://a (unknown type, 3B) saved to "),
+        "{texts:?}"
+    );
+    assert!(texts[1].starts_with("[Image (image/tiff, 3B) saved to "), "{texts:?}");
+    for file in std::fs::read_dir(directory.path()).unwrap() {
+        assert_eq!(std::fs::read(file.unwrap().path()).unwrap(), [0, 1, 2]);
+    }
+}
+
+#[test]
+fn long_texts_are_cut_in_the_middle() {
+    let line = "ä".repeat(10_300);
+    let result = json!({"content": [{"type": "text", "text": line},
+        {"type": "image", "data": "AA==", "mimeType": "image/png"}], "_meta": {"x": 1}});
+    let (output, _directory) = output(result);
+    let shown = texts(&output);
+    let half = "ä".repeat(5120);
+    let start = format!(
+        "Warning: truncated output (original token count: 5150)\nTotal output lines: 1\n\n\
+         {half}…60 chars truncated…{half}\n\n[Full output: "
+    );
+    assert!(shown[0].starts_with(&start) && shown[0].ends_with(" (read it with offset/limit)]"));
+    assert_eq!(shown[1], "image image/png");
+    let saved = output.details.unwrap()["fullOutputPath"].as_str().unwrap().to_owned();
+    assert_eq!(std::fs::read_to_string(saved).unwrap(), line);
+    assert_eq!(output.structured_content.unwrap().get("_meta"), None);
+}
+
+/// A result that is far too large is not copied into the session.
+#[test]
+fn large_results_are_not_kept_as_data() {
+    let text = "x".repeat(LARGEST_DATA + 1);
+    let (output, _directory) = output(json!({"content": [{"type": "text", "text": text}]}));
+    assert!(output.structured_content.is_none());
+    assert!(texts(&output)[0].len() < LONGEST_TEXT + 1000);
+}

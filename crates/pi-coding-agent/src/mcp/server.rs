@@ -1,0 +1,139 @@
+//! One server of a session: its configuration, its lists and its connection.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pi_mcp::client::Client;
+use tokio::sync::watch;
+
+use super::cache::{Cache, Lists};
+use super::config::ServerConfig;
+use super::fingerprint;
+use super::log::ServerLog;
+use super::process::ServerProcess;
+use super::state::{ConfiguredServer, Origin, ServerState, ServerStatus};
+
+/// One server of a session.
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) origin: Origin,
+    pub(super) config: ServerConfig,
+    /// Identifies how the server is reached.
+    pub(super) fingerprint: String,
+    pub(super) state: watch::Sender<ServerState>,
+    link: Mutex<Option<Link>>,
+    lists: Mutex<Known>,
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) client: Client,
+    /// The process of a server that is a program.
+    pub(super) process: Option<ServerProcess>,
+    pub(super) log: Arc<ServerLog>,
+}
+
+/// The lists of a server, if they are known.
+enum Known {
+    /// The cache was not read yet.
+    Unread,
+    Read(Option<Arc<Lists>>),
+}
+
+impl Server {
+    pub(super) fn new(configured: ConfiguredServer) -> Self {
+        let ConfiguredServer { name, origin, config } = configured;
+        let state = match config.enabled {
+            true => ServerState::Disconnected(None),
+            false => ServerState::Disabled,
+        };
+        Self {
+            fingerprint: fingerprint::of_server(&name, &config),
+            name,
+            origin,
+            config,
+            state: watch::Sender::new(state),
+            link: Mutex::default(),
+            lists: Mutex::new(Known::Unread),
+        }
+    }
+
+    pub(super) fn is(&self, configured: &ConfiguredServer) -> bool {
+        let ConfiguredServer { name, origin, config } = configured;
+        self.name == *name && self.origin == *origin && self.config == *config
+    }
+
+    /// Returns the client of an open connection.
+    pub(super) fn client(&self) -> Option<Client> {
+        let link = self.link();
+        link.as_ref().map(|link| link.client.clone()).filter(|client| !client.is_closed())
+    }
+
+    pub(super) fn set_link(&self, link: Link) {
+        *self.link() = Some(link);
+    }
+
+    pub(super) fn take_link(&self) -> Option<Link> {
+        self.link().take()
+    }
+
+    fn link(&self) -> MutexGuard<'_, Option<Link>> {
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the lists of the server: of this session, or of an earlier one.
+    pub(super) fn lists(&self, cache: &Cache) -> Option<Arc<Lists>> {
+        let mut known = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Known::Read(lists) = &*known {
+            return lists.clone();
+        }
+        let lists = cache.read(&self.fingerprint).map(Arc::new);
+        *known = Known::Read(lists.clone());
+        lists
+    }
+
+    /// Returns the lists if they are in memory.
+    pub(super) fn known_lists(&self) -> Option<Arc<Lists>> {
+        match &*self.lists.lock().unwrap_or_else(PoisonError::into_inner) {
+            Known::Read(lists) => lists.clone(),
+            Known::Unread => None,
+        }
+    }
+
+    pub(super) fn set_lists(&self, lists: Lists) {
+        *self.lists.lock().unwrap_or_else(PoisonError::into_inner) =
+            Known::Read(Some(Arc::new(lists)));
+    }
+
+    /// Returns the description of the server: the configured one, else the first line of its
+    /// instructions.
+    pub(super) fn description(&self) -> Option<String> {
+        if let Some(description) = &self.config.description {
+            return Some(description.clone());
+        }
+        let lists = self.known_lists()?;
+        let first = lists.instructions.as_ref()?.lines().find(|line| !line.trim().is_empty())?;
+        Some(first.trim().to_owned())
+    }
+
+    pub(super) fn status(&self) -> ServerStatus {
+        let lists = self.known_lists();
+        let names = |lists: &Arc<Lists>| lists.tools.iter().map(|tool| tool.name.clone()).collect();
+        let prompts = lists.iter().flat_map(|lists| &lists.prompts);
+        ServerStatus {
+            name: self.name.clone(),
+            origin: self.origin.clone(),
+            config: self.config.clone(),
+            state: self.state.borrow().clone(),
+            tools: lists.as_ref().map(names),
+            prompts: prompts.map(|prompt| prompt.name.clone()).collect(),
+            has_resources: lists.is_some_and(|lists| lists.capabilities.resources.is_some()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,141 @@
+//! A tool of a server, as a tool of the agent.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pi_agent::{AgentTool, BoxFuture, Invocation, ToolError, ToolOutput, Updates};
+use pi_mcp::client::{CallOptions, ClientError};
+use pi_mcp::protocol::{Progress, Tool as RemoteTool};
+use pi_protocol::{Effects, Tool};
+use serde_json::{Map, Value};
+
+use super::config::Transport;
+use super::fingerprint;
+use super::parameters::{self, SchemaError};
+use super::result::tool_output;
+use super::server::Server;
+use super::servers::WeakServers;
+use super::text::{self, clean};
+
+/// A tool of a server.
+pub(super) struct McpTool {
+    declaration: Tool,
+    /// Name of the tool at the server.
+    pub(super) remote: String,
+    pub(super) server: Arc<Server>,
+    servers: WeakServers,
+    /// Hash of what the server says about the tool.
+    pub(super) hash: String,
+}
+
+impl McpTool {
+    /// Makes a tool under this name. Fails if its schema is not usable.
+    pub(super) fn new(
+        name: String,
+        tool: &RemoteTool,
+        server: &Arc<Server>,
+        servers: WeakServers,
+    ) -> Result<Self, SchemaError> {
+        let parameters = parameters::parameters(Some(&tool.input_schema))?;
+        let given = tool.description.as_deref().map(|given| clean(given, text::DESCRIPTION));
+        let description = given.filter(|given| !given.trim().is_empty()).unwrap_or_else(|| {
+            let remote = text::clean_line(&tool.name, 200);
+            format!("MCP tool {remote} from server {}", server.name)
+        });
+        Ok(Self {
+            declaration: Tool::new(name, description, parameters),
+            remote: tool.name.clone(),
+            server: Arc::clone(server),
+            servers,
+            hash: fingerprint::of_tool(tool),
+        })
+    }
+
+    async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
+        let gone = || ToolError::new("The session of this tool has ended.");
+        let servers = self.servers.upgrade().ok_or_else(gone)?;
+        let Invocation { arguments, cancel, updates, .. } = invocation;
+        let client = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ToolError::new("Operation aborted")),
+            client = servers.client(&self.server) => client,
+        };
+        let client = client.map_err(|error| ToolError::new(error.to_string()))?;
+        // The guard let the call pass, so the tool is approved as it is.
+        let (fingerprint, remote) = (&self.server.fingerprint, &self.remote);
+        servers.0.pins.pin(fingerprint, remote, &self.hash);
+        let reports = Reports::new(updates);
+        let options = CallOptions {
+            cancel: Some(cancel),
+            on_progress: Some(Arc::new(move |progress| reports.report(&progress))),
+            ..CallOptions::default()
+        };
+        match client.call_tool(remote, arguments, &options).await {
+            Ok(result) => {
+                let result = serde_json::to_value(result).unwrap_or_default();
+                Ok(tool_output(&self.server.name, remote, result, &servers.0.files))
+            }
+            Err(ClientError::Remote(error)) => Err(ToolError::new(error.message)),
+            Err(ClientError::Cancelled) => Err(ToolError::new("Operation aborted")),
+            Err(error) => {
+                let server = &self.server.name;
+                Err(ToolError::new(format!("MCP server {server}: {error}")))
+            }
+        }
+    }
+}
+
+impl AgentTool for McpTool {
+    fn declaration(&self) -> &Tool {
+        &self.declaration
+    }
+
+    /// Declares nothing but the host: annotations are claims of the server, and no permission.
+    fn effects(&self, _arguments: &Map<String, Value>) -> Effects {
+        let unknown = Effects::unknown();
+        match &self.server.config.transport {
+            Transport::Http(http) => unknown.connect(http.url.host_str().unwrap_or_default()),
+            Transport::Stdio(_) => unknown,
+        }
+    }
+
+    fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(self.call(invocation))
+    }
+}
+
+/// Progress reports of a call, bounded in rate: each becomes an event.
+struct Reports {
+    updates: Updates,
+    /// Reports that may be sent at once, and the time of the last refill.
+    room: Mutex<(u32, Instant)>,
+}
+
+/// Reports that a call may send at once, and the time after which it may send another one.
+const BURST: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Reports {
+    fn new(updates: Updates) -> Self {
+        Self { updates, room: Mutex::new((BURST, Instant::now())) }
+    }
+
+    fn report(&self, progress: &Progress) {
+        {
+            let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+            if room.0 == 0 && room.1.elapsed() < PAUSE {
+                return;
+            }
+            *room = (room.0.saturating_sub(1), Instant::now());
+        }
+        self.updates.send(ToolOutput::text(describe(progress)));
+    }
+}
+
+fn describe(progress: &Progress) -> String {
+    match (&progress.message, progress.total) {
+        (Some(message), _) if !message.is_empty() => text::clean(message, 1000),
+        (_, Some(total)) => format!("Progress {}/{total}", progress.progress),
+        (_, None) => format!("Progress {}", progress.progress),
+    }
+}
