@@ -1,4 +1,4 @@
-//! The commands, one file each. Only `acp`, `demo`, `run` and `replay` run an agent.
+//! The commands, one file each. Only `acp`, `demo`, `mcp serve`, `run` and `replay` run an agent.
 
 mod agents;
 pub(crate) mod auth;
@@ -36,6 +36,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["demo"] => return crate::modes::demo::run(args),
         ["run"] => return crate::modes::run::run(args),
         ["replay"] => return crate::modes::replay::run(args),
+        ["mcp", "serve"] => return crate::modes::mcp_serve::run(args),
         ["completions"] => {
             return print(&args.word(0).and_then(completions::script).unwrap_or_default());
         }

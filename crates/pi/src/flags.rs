@@ -14,6 +14,7 @@ mod limits;
 pub(crate) mod man;
 pub(crate) mod markdown;
 mod mcp;
+mod mcp_serve;
 pub(crate) mod options;
 mod output;
 mod packages;

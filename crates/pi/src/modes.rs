@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod input;
 mod json;
 mod list;
+pub(crate) mod mcp_serve;
 mod packages;
 mod plain;
 mod print;

@@ -77,6 +77,7 @@ pub(crate) const TOPICS: &[Topic] = &[
         "Editors and other clients: `pi acp`"
     ),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
+    topic!("mcp-server", ["serve"], "pi as an MCP server, for other programs"),
     topic!("verification", ["checks", "verify"], "The checks of pi run, workspaces and attempts"),
     topic!("resuming", ["resume", "approvals"], "Runs that wait for approval or were interrupted"),
     topic!("troubleshooting", ["problems", "errors"], "Problems and what to do about them"),

@@ -76,11 +76,12 @@ pub(super) struct Ask {
 }
 
 impl Ask {
-    /// Takes the answers that fit an open question.
-    pub(super) fn take(&mut self, given: &Map<String, Value>) {
-        self.open.retain(|question| match given.get(&question.key) {
-            Some(answer) if question.kind.accepts(answer) => {
-                self.answers.insert(question.key.clone(), answer.clone());
+    /// Takes the answers that fit an open question. Each answers one question: a later one with
+    /// the same key is asked again.
+    pub(super) fn take(&mut self, given: &mut Map<String, Value>) {
+        self.open.retain(|question| match given.remove(&question.key) {
+            Some(answer) if question.kind.accepts(&answer) => {
+                self.answers.insert(question.key.clone(), answer);
                 false
             }
             _ => true,

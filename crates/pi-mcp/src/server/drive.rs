@@ -50,7 +50,7 @@ pub(super) async fn drive(
             }
             Some(Event::Ask(ask)) if !is_modern => question(ask, &outlet),
             Some(Event::Ask(mut ask)) => {
-                ask.take(&call.given);
+                ask.take(&mut call.given);
                 if ask.open.is_empty() {
                     ask.settle(Ok(()));
                 } else {
@@ -73,11 +73,11 @@ fn finish(server: &Server, is_modern: bool, result: Result<Value, Error>) -> Res
 /// Continues a parked call with the answers of its client.
 pub(super) async fn resume(
     server: &Server,
-    call: Call,
+    mut call: Call,
     mut ask: Ask,
     outlet: Arc<dyn Outlet>,
 ) -> Result<Value, Error> {
-    ask.take(&call.given);
+    ask.take(&mut std::mem::take(&mut call.given));
     if ask.open.is_empty() {
         ask.settle(Ok(()));
         drive(server, call, true, outlet).await
@@ -105,7 +105,7 @@ pub(super) fn question(mut ask: Ask, outlet: &Arc<dyn Outlet>) {
                 Ok(Err(error)) => return ask.settle(Err(error)),
                 Err(_) => return ask.settle(Err(Error::internal("The client did not answer"))),
             };
-            ask.take(&[(question.key.clone(), answer)].into_iter().collect());
+            ask.take(&mut [(question.key.clone(), answer)].into_iter().collect());
             if ask.open.first() == Some(&question) {
                 let problem = format!("{} got an invalid answer", question.kind.method());
                 return ask.settle(Err(Error::internal(problem)));

@@ -146,7 +146,7 @@ impl Tasks {
         };
         let mut asked = task.ask();
         if let Some(ask) = asked.as_mut() {
-            ask.take(given);
+            ask.take(&mut given.clone());
         }
         if let Some(ask) = asked.take_if(|ask| ask.open.is_empty()) {
             task.set_status("working");

@@ -81,4 +81,5 @@ const COMMANDS: &[Command] = &[
     Command::new("logout", "Remove the sign-in to a server and revoke its tokens")
         .words("SERVER", 1, 1)
         .flags(&[LOCAL]),
+    super::mcp_serve::SERVE,
 ];

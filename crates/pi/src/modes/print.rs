@@ -178,7 +178,7 @@ fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAns
 }
 
 /// Returns the failure of a run with this outcome; `None` if there is an answer.
-fn failure_of(session: &AgentSession, outcome: &Outcome) -> Option<Failure> {
+pub(super) fn failure_of(session: &AgentSession, outcome: &Outcome) -> Option<Failure> {
     let exit = exit_code(session, outcome);
     let message = match (exit, outcome) {
         (Exit::Success, _) => return None,

@@ -1,0 +1,89 @@
+//! `pi mcp serve`: other programs use pi as an MCP server.
+//!
+//! `plan` is the command line, `ceiling` what a caller can get of it. `service` is what the protocol
+//! sees, `perform` one run, `runs` all of them, `approver` asks the caller's user, `sessions` and
+//! `templates` are resources and prompts.
+
+mod approver;
+mod arguments;
+mod ceiling;
+mod changed_files;
+mod perform;
+mod plan;
+mod runs;
+mod service;
+mod sessions;
+mod templates;
+mod tools;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_mcp::server::Server;
+use tokio::net::TcpListener;
+
+use super::signals::signal;
+use crate::exit::{Exit, fail, note};
+use crate::flags::parse::CommandArgs;
+use plan::{Http, Plan};
+use service::PiService;
+
+/// The time that runs have to end.
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
+
+/// Serves until the client is gone or a signal arrives.
+pub(crate) fn run(args: &CommandArgs) -> ExitCode {
+    let plan = crate::environment::read().and_then(|environment| Plan::new(args, environment));
+    match plan {
+        Ok(plan) => super::block_on(serve(plan)),
+        Err(error) => fail(&error, Exit::Usage),
+    }
+}
+
+async fn serve(mut plan: Plan) -> ExitCode {
+    let http = plan.http.take();
+    let service = Arc::new(PiService::new(plan));
+    let server = Server::new(Arc::clone(&service) as Arc<_>);
+    let serving = async {
+        match http {
+            None => {
+                server.serve_pipes(tokio::io::stdin(), tokio::io::stdout()).await;
+                Exit::Success.into()
+            }
+            Some(http) => serve_http(&server, http).await,
+        }
+    };
+    let exit = tokio::select! {
+        // First, so that a signal counts before anyone knows that the server is there.
+        biased;
+        exit = signal() => exit.into(),
+        exit = serving => exit,
+    };
+    service.runs().abort_all();
+    // Runs save their state; one that takes too long is given up.
+    let _ = tokio::time::timeout(GRACE_PERIOD, service.runs().idle()).await;
+    exit
+}
+
+async fn serve_http(server: &Server, http: Http) -> ExitCode {
+    let listener = match TcpListener::bind(&http.address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            let message = format!("cannot serve at {}: {error}", http.address);
+            return fail(&message, Exit::Failed);
+        }
+    };
+    let address = match listener.local_addr() {
+        Ok(address) => address.to_string(),
+        Err(_) => http.address,
+    };
+    note(&format!("serving MCP at http://{address}/mcp"));
+    if http.options.token.is_none() {
+        note("warning: every program of this machine can use the server; set --token-file");
+    }
+    match server.serve_http(listener, http.options).await {
+        Ok(()) => Exit::Success.into(),
+        Err(error) => fail(&error.to_string(), Exit::Failed),
+    }
+}

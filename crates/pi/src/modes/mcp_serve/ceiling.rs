@@ -1,0 +1,143 @@
+//! What a caller can get: at most what the command line and the settings give.
+
+use std::time::Duration;
+
+use pi_agent::Limits;
+use pi_coding_agent::config::settings::Profile;
+use serde_json::{Map, Value, json};
+
+/// The limits that a caller can lower: their names for callers and in the settings.
+pub(super) const LIMITS: [(&str, &str); 5] = [
+    ("turns", "maxTurns"),
+    ("tool_calls", "maxToolCalls"),
+    ("tokens", "maxTokens"),
+    ("cost_usd", "maxCost"),
+    ("seconds", "timeoutSeconds"),
+];
+
+/// The most that a caller can get.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ceiling {
+    profile: Profile,
+    /// In the order of [`LIMITS`].
+    limits: [Option<f64>; 5],
+}
+
+impl Ceiling {
+    pub(super) fn new(profile: Profile, limits: &Limits) -> Self {
+        let limits = [
+            limits.turns.map(f64::from),
+            limits.tool_calls.map(f64::from),
+            limits.tokens.map(|tokens| tokens as f64),
+            limits.cost,
+            limits.wall_time.as_ref().map(Duration::as_secs_f64),
+        ];
+        Self { profile, limits }
+    }
+
+    /// Adds what a caller wishes to the settings of its run.
+    pub(super) fn narrow(
+        &self,
+        profile: Option<&str>,
+        limits: &Map<String, Value>,
+        settings: &mut Map<String, Value>,
+    ) -> Result<(), String> {
+        let profile = self.profile(profile)?;
+        set(settings, "guard", "profile", json!(profile.as_str()));
+        for (name, wished) in limits {
+            let Some(at) = LIMITS.iter().position(|(known, _)| known == name) else {
+                let known = LIMITS.map(|(name, _)| name).join(", ");
+                return Err(format!("unknown limit \"{name}\": expected {known}"));
+            };
+            let wished = wished.as_f64().filter(|wished| wished.is_finite() && *wished > 0.0);
+            let Some(wished) = wished else {
+                return Err(format!("the limit {name} must be a positive number"));
+            };
+            let value = self.limits[at].map_or(wished, |most| most.min(wished));
+            let value = match name.as_str() {
+                "cost_usd" => json!(value),
+                // A part of a turn or second is none.
+                _ => json!(value.ceil() as u64),
+            };
+            set(settings, "limits", LIMITS[at].1, value);
+        }
+        Ok(())
+    }
+
+    fn profile(&self, wished: Option<&str>) -> Result<Profile, String> {
+        let Some(wished) = wished else { return Ok(self.profile) };
+        let profile: Profile =
+            wished.parse().map_err(|_| format!("unknown profile \"{wished}\""))?;
+        if strictness(profile) < strictness(self.profile) {
+            let most = self.profile.as_str();
+            return Err(format!("the profile {wished} is wider than {most}, that of this server"));
+        }
+        Ok(profile)
+    }
+}
+
+fn strictness(profile: Profile) -> u8 {
+    match profile {
+        Profile::Explore => 0,
+        Profile::Careful => 1,
+        Profile::Unattended => 2,
+    }
+}
+
+fn set(settings: &mut Map<String, Value>, group: &str, key: &str, value: Value) {
+    let group = settings.entry(group).or_insert_with(|| json!({}));
+    if let Value::Object(group) = group {
+        group.insert(key.to_owned(), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn narrowed(profile: Profile, wish: Option<&str>, limits: Value) -> Result<Value, String> {
+        let mut given = Limits::default();
+        given.turns = Some(10);
+        given.cost = Some(1.5);
+        let ceiling = Ceiling::new(profile, &given);
+        let Value::Object(limits) = limits else { panic!("{limits}") };
+        let mut settings = Map::new();
+        ceiling.narrow(wish, &limits, &mut settings).map(|()| Value::Object(settings))
+    }
+
+    #[test]
+    fn a_profile_can_only_become_stricter() {
+        use Profile::{Careful, Explore, Unattended};
+        let cases = [
+            (Explore, None, Ok("explore")),
+            (Explore, Some("careful"), Ok("careful")),
+            (Careful, None, Ok("careful")),
+            (Careful, Some("unattended"), Ok("unattended")),
+            (Careful, Some("explore"), Err("wider")),
+            (Unattended, Some("careful"), Err("wider")),
+            (Careful, Some("root"), Err("unknown")),
+        ];
+        for (given, wish, expected) in cases {
+            match (narrowed(given, wish, json!({})), expected) {
+                (Ok(settings), Ok(profile)) => assert_eq!(settings["guard"]["profile"], profile),
+                (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
+                (found, _) => panic!("{given:?} {wish:?}: {found:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn limits_can_only_become_lower() {
+        let wish = json!({ "turns": 1e6, "cost_usd": 0.25, "tokens": 5.0 });
+        let settings = narrowed(Profile::Careful, None, wish).expect("limits");
+        let expected = json!({ "maxTurns": 10, "maxCost": 0.25, "maxTokens": 5 });
+        assert_eq!(settings["limits"], expected);
+        for wish in [json!({ "turns": 0 }), json!({ "turns": -1 }), json!({ "turns": "9" })] {
+            let error = narrowed(Profile::Careful, None, wish).expect_err("refused");
+            assert!(error.contains("positive"), "{error}");
+        }
+        let error =
+            narrowed(Profile::Careful, None, json!({ "maxTurns": 1 })).expect_err("unknown");
+        assert!(error.contains("unknown limit"), "{error}");
+    }
+}

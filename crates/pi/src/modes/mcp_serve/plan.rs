@@ -1,0 +1,153 @@
+//! The command line of the server.
+
+use std::path::{Path, PathBuf};
+
+use pi_coding_agent::config::settings::Profile;
+use pi_coding_agent::{AgentOptions, Environment, load_settings};
+use pi_mcp::server::HttpOptions;
+
+use super::super::setup;
+use super::ceiling::Ceiling;
+use crate::arguments::Arguments;
+use crate::flags::options::{self, Set};
+use crate::flags::parse::CommandArgs;
+
+const ADDRESS: &str = "127.0.0.1:8808";
+
+/// The longest token.
+const TOKEN: u64 = 4096;
+
+/// The shortest token.
+const SHORTEST_TOKEN: usize = 16;
+
+/// What the command line gives.
+pub(super) struct Plan {
+    pub(super) arguments: Arguments,
+    pub(super) environment: Environment,
+    /// The directories that callers can work in, without links.
+    pub(super) directories: Vec<PathBuf>,
+    pub(super) max_runs: usize,
+    pub(super) http: Option<Http>,
+    has_profile: bool,
+}
+
+/// The address of the server, and who may use it.
+pub(super) struct Http {
+    pub(super) address: String,
+    pub(super) options: HttpOptions,
+}
+
+impl Plan {
+    /// Reads the command line. The error is a message for the user.
+    pub(super) fn new(args: &CommandArgs, environment: Environment) -> Result<Self, String> {
+        let mut arguments = Arguments::default();
+        for (name, value) in args.given() {
+            apply(&mut arguments, name, value.unwrap_or_default())?;
+        }
+        let mut directories = Vec::new();
+        for directory in args.values("dir") {
+            let path = environment.expand(directory, &environment.cwd);
+            directories.push(real(&path).map_err(|error| format!("--dir: {error}"))?);
+        }
+        if directories.is_empty() {
+            directories.push(real(&environment.cwd)?);
+        }
+        let max_runs = match args.value("max-runs") {
+            None => 4,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|number| (1..=64).contains(number))
+                .ok_or_else(|| format!("--max-runs: \"{text}\" is not a number from 1 to 64"))?,
+        };
+        let http = args.has("http").then(|| http(args, &environment)).transpose()?;
+        if http.is_none() && (args.has("token-file") || args.has("allow-host")) {
+            return Err("--token-file and --allow-host require --http".to_owned());
+        }
+        let has_profile = args.has("profile");
+        Ok(Self { arguments, environment, directories, max_runs, http, has_profile })
+    }
+
+    /// Returns the directory that a caller asks for, if it may work there.
+    pub(super) fn directory(&self, wished: Option<&str>) -> Result<PathBuf, String> {
+        let path = match wished {
+            Some(wished) => self.environment.expand(wished, &self.environment.cwd),
+            // The working directory of the server may be outside of those that callers have.
+            None if self.allows(&self.environment.cwd) => self.environment.cwd.clone(),
+            None => self.directories.first().cloned().unwrap_or_default(),
+        };
+        let path = real(&path)?;
+        match self.allows(&path) {
+            true => Ok(path),
+            false => Err(format!("{} is not a directory of this server", path.display())),
+        }
+    }
+
+    /// Returns true if callers can work in a directory and see its sessions.
+    pub(super) fn allows(&self, directory: &Path) -> bool {
+        let Ok(directory) = directory.canonicalize() else { return false };
+        self.directories.iter().any(|allowed| directory.starts_with(allowed))
+    }
+
+    /// Returns the options of a run in a directory, and the most that a caller can get there.
+    pub(super) fn options(&self, directory: &Path) -> (AgentOptions, Ceiling) {
+        let environment = Environment { cwd: directory.to_owned(), ..self.environment.clone() };
+        let options = setup::options(&self.arguments, environment);
+        let (settings, _) = load_settings(&options, None, &mut Vec::new());
+        let settings = settings.settings();
+        // Other programs get `explore` only from the command line.
+        let profile = match settings.profile() {
+            Profile::Explore if !self.has_profile => Profile::Careful,
+            profile => profile,
+        };
+        let ceiling = Ceiling::new(profile, &settings.limits());
+        (options, ceiling)
+    }
+}
+
+fn real(path: &Path) -> Result<PathBuf, String> {
+    let problem = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let real = path.canonicalize().map_err(|error| problem(&error))?;
+    if real.is_dir() { Ok(real) } else { Err(problem(&"not a directory")) }
+}
+
+/// Applies an option that a run has, too.
+fn apply(arguments: &mut Arguments, name: &str, value: &str) -> Result<(), String> {
+    let Some(option) = options::all().find(|option| option.flag.long == name) else {
+        return Ok(());
+    };
+    match option.set {
+        Set::Value(set) => set(arguments, value.to_owned()),
+        Set::Checked(set) => set(arguments, value.to_owned())?,
+        Set::Switch(set) => set(arguments),
+        Set::Maybe(set) => set(arguments, Some(value.to_owned())),
+    }
+    Ok(())
+}
+
+fn http(args: &CommandArgs, environment: &Environment) -> Result<Http, String> {
+    let address = match args.value("http") {
+        None => ADDRESS.to_owned(),
+        Some(port) if port.parse::<u16>().is_ok() => format!("127.0.0.1:{port}"),
+        Some(address) => address.to_owned(),
+    };
+    let token = args.value("token-file").map(|file| token(file, environment)).transpose()?;
+    let hosts = args.values("allow-host").map(str::to_owned).collect();
+    Ok(Http { address, options: HttpOptions { hosts, token } })
+}
+
+fn token(file: &str, environment: &Environment) -> Result<String, String> {
+    let path = environment.expand(file, &environment.cwd);
+    let problem = |error: &dyn std::fmt::Display| format!("--token-file {file}: {error}");
+    let size = std::fs::metadata(&path).map_err(|error| problem(&error))?.len();
+    if size > TOKEN {
+        return Err(problem(&format_args!("it is longer than {TOKEN} bytes")));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| problem(&error))?;
+    let token = text.trim();
+    if token.len() < SHORTEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let expected = format!("a token has {SHORTEST_TOKEN} or more visible ASCII characters");
+        return Err(problem(&expected));
+    }
+    Ok(token.to_owned())
+}

@@ -1,0 +1,203 @@
+//! The runs of the server: those in progress, and the latest that have ended.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pi_coding_agent::AgentSession;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+/// The runs that are remembered after their end.
+const REMEMBERED: usize = 200;
+
+/// All runs.
+pub(super) struct Runs {
+    most: usize,
+    state: Mutex<State>,
+    in_progress: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+struct State {
+    records: VecDeque<Record>,
+    next: u64,
+}
+
+/// One run.
+struct Record {
+    id: String,
+    session: String,
+    cwd: PathBuf,
+    started: jiff::Timestamp,
+    /// The line of the latest tool call.
+    doing: String,
+    /// In progress until it is dropped.
+    agent: Option<AgentSession>,
+    report: Option<Value>,
+}
+
+/// A place among the runs in progress, given back when it is dropped.
+pub(super) struct Place {
+    runs: Arc<Runs>,
+    id: String,
+}
+
+impl Runs {
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self { most, state: Mutex::default(), in_progress: watch::Sender::new(0) })
+    }
+
+    /// Takes a place for a run. The error is a message for the caller.
+    pub(super) fn take(
+        self: &Arc<Self>,
+        session: Option<&str>,
+        cwd: PathBuf,
+    ) -> Result<Place, String> {
+        let mut state = self.lock();
+        let in_progress = state.records.iter().filter(|run| run.report.is_none());
+        if in_progress.clone().count() >= self.most {
+            let most = self.most;
+            return Err(format!("{most} runs are in progress; wait for one or abort it"));
+        }
+        if session.is_some_and(|session| in_progress.clone().any(|run| run.session == session)) {
+            return Err("a run of this session is in progress; wait for it or abort it".to_owned());
+        }
+        state.next += 1;
+        let id = format!("mcp-{}-{}", std::process::id(), state.next);
+        state.records.push_back(Record {
+            id: id.clone(),
+            session: session.unwrap_or_default().to_owned(),
+            cwd,
+            started: jiff::Timestamp::now(),
+            doing: "starting".to_owned(),
+            agent: None,
+            report: None,
+        });
+        while state.records.len() > REMEMBERED + self.most {
+            let ended = state.records.iter().position(|run| run.report.is_some());
+            ended.and_then(|at| state.records.remove(at));
+        }
+        drop(state);
+        self.in_progress.send_modify(|count| *count += 1);
+        Ok(Place { runs: Arc::clone(self), id })
+    }
+
+    /// Aborts the run of a session. Returns false if none is in progress.
+    pub(super) fn abort(&self, session: &str) -> bool {
+        let state = self.lock();
+        let mut running = state.records.iter().filter(|run| run.session == session);
+        let agent = running.find_map(|run| run.agent.clone());
+        drop(state);
+        agent.inspect(AgentSession::request_abort).is_some()
+    }
+
+    /// Aborts all runs.
+    pub(super) fn abort_all(&self) {
+        let agents: Vec<AgentSession> =
+            self.lock().records.iter().filter_map(|run| run.agent.clone()).collect();
+        agents.iter().for_each(AgentSession::request_abort);
+    }
+
+    /// Waits until no run is in progress.
+    pub(super) async fn idle(&self) {
+        // The sender lives as long as the runs.
+        let _ = self.in_progress.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    /// Describes the runs of a session, or all, the newest first.
+    pub(super) fn status(&self, session: Option<&str>) -> Vec<Value> {
+        let state = self.lock();
+        let chosen = state.records.iter().rev();
+        let chosen = chosen.filter(|run| session.is_none_or(|session| run.session == session));
+        chosen.map(Record::describe).collect()
+    }
+
+    /// Returns the report of a run that has ended.
+    pub(super) fn report(&self, id: &str) -> Option<Value> {
+        self.lock().records.iter().find(|run| run.id == id)?.report.clone()
+    }
+
+    /// Returns the ids of the runs that have ended, the newest first.
+    pub(super) fn reported(&self) -> Vec<String> {
+        let state = self.lock();
+        let ended = state.records.iter().rev().filter(|run| run.report.is_some());
+        ended.map(|run| run.id.clone()).collect()
+    }
+
+    fn change(&self, id: &str, change: impl FnOnce(&mut Record)) {
+        if let Some(record) = self.lock().records.iter_mut().find(|run| run.id == id) {
+            change(record);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Record {
+    fn describe(&self) -> Value {
+        let mut run = json!({
+            "runId": self.id,
+            "sessionId": self.session,
+            "cwd": self.cwd,
+            "started": self.started.to_string(),
+        });
+        match &self.report {
+            None => {
+                run["state"] = json!("running");
+                run["doing"] = json!(self.doing);
+            }
+            Some(report) => {
+                run["state"] = json!("ended");
+                run["outcome"] = report["outcome"].clone();
+            }
+        }
+        run
+    }
+}
+
+impl Place {
+    /// Returns the id of the run.
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Notes the session of the run.
+    pub(super) fn begin(&self, agent: &AgentSession) {
+        let (session, agent) = (agent.id(), agent.clone());
+        self.runs.change(&self.id, |run| {
+            run.session = session;
+            run.agent = Some(agent);
+        });
+    }
+
+    /// Returns a function that notes what the run does.
+    pub(super) fn notes(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let (runs, id) = (Arc::clone(&self.runs), self.id.clone());
+        move |line| runs.change(&id, |run| line.clone_into(&mut run.doing))
+    }
+
+    /// Keeps the report of the run, and releases its session.
+    pub(super) fn report(&self, report: Value) {
+        self.runs.change(&self.id, |run| {
+            run.report = Some(report);
+            run.agent = None;
+        });
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.runs.change(&self.id, |run| {
+            // A run that was given up ends as well.
+            if let Some(agent) = run.agent.take() {
+                agent.request_abort();
+            }
+            let none = json!({ "runId": run.id, "sessionId": run.session, "outcome": "failed" });
+            run.report.get_or_insert(none);
+        });
+        self.runs.in_progress.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}

@@ -1,0 +1,305 @@
+//! What the protocol sees: tools, resources and prompts.
+
+use std::sync::Arc;
+
+use pi_coding_agent::{Environment, SessionSelector};
+use pi_jsonrpc::Error;
+use pi_mcp::BoxFuture;
+use pi_mcp::server::{
+    About, Change, Context, Listing, Offers, Service, error_result, unknown_resource,
+};
+use pi_session::{SessionInfo, directory_from_text};
+use serde_json::{Map, Value, json};
+
+use super::arguments::Given;
+use super::perform::{Work, schema};
+use super::plan::Plan;
+use super::runs::Runs;
+use super::{sessions, templates, tools};
+
+const INSTRUCTIONS: &str = "pi is a coding agent. Give it a task with `run`; it works in a \
+    directory and answers when it has ended. Continue with `reply` and the sessionId of the \
+    result. `status` lists runs, `abort` ends one.";
+
+/// The service of the server.
+pub(super) struct PiService {
+    plan: Arc<Plan>,
+    runs: Arc<Runs>,
+}
+
+impl PiService {
+    pub(super) fn new(plan: Plan) -> Self {
+        let runs = Runs::new(plan.max_runs);
+        Self { plan: Arc::new(plan), runs }
+    }
+
+    pub(super) fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    /// Reads files of the user on a thread of its own.
+    async fn reading<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Plan) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let plan = Arc::clone(&self.plan);
+        let read = tokio::task::spawn_blocking(move || read(&plan)).await;
+        read.map_err(|_| Error::internal("Reading failed"))
+    }
+
+    /// Calls a tool. The outer error is for the protocol, the inner one for the model.
+    async fn tool(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        context: &Context,
+    ) -> Result<Result<Value, String>, Error> {
+        Ok(match name {
+            "run" => self.run(arguments, context).await?,
+            "reply" => self.reply(arguments, context).await?,
+            "status" => self.status(arguments),
+            "abort" => self.abort(arguments),
+            _ => return Err(Error::invalid_params(format_args!("unknown tool: {name}"))),
+        })
+    }
+
+    async fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: &Context,
+    ) -> Result<Result<Value, String>, Error> {
+        let work = match self.work(arguments) {
+            Ok(work) => work,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        self.perform(work, None, context).await
+    }
+
+    /// Makes the work of `run`: at most what the command line gives.
+    fn work(&self, arguments: Map<String, Value>) -> Result<Work, String> {
+        let known = ["prompt", "cwd", "model", "profile", "limits", "output_schema"];
+        let given = Given::new(arguments, &known)?;
+        let prompt = given.prompt()?.to_owned();
+        let directory = self.plan.directory(given.text("cwd")?)?;
+        let (mut options, ceiling) = self.plan.options(&directory);
+        if let Some(model) = given.text("model")? {
+            if options.model.is_some() {
+                return Err("the model of this server is fixed; leave out model".to_owned());
+            }
+            options.model = Some(model.to_owned());
+        }
+        let none = Map::new();
+        let limits = given.object("limits")?.unwrap_or(&none);
+        ceiling.narrow(given.text("profile")?, limits, &mut options.settings)?;
+        options.session = SessionSelector::New;
+        let schema = schema(given.object("output_schema")?)?;
+        Ok(Work { options, prompt, schema })
+    }
+
+    async fn reply(
+        &self,
+        arguments: Map<String, Value>,
+        context: &Context,
+    ) -> Result<Result<Value, String>, Error> {
+        let known = ["sessionId", "prompt", "output_schema"];
+        let given = match Given::new(arguments, &known) {
+            Ok(given) => given,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let id = match given.session() {
+            Ok(id) => id.to_owned(),
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let found = self.reading(move |plan| sessions::find(plan, &id)).await?;
+        let Some(session) = found else { return Ok(Err(unknown_session())) };
+        let work = match self.continuation(&given, &session) {
+            Ok(work) => work,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        self.perform(work, Some(&session.id), context).await
+    }
+
+    fn continuation(&self, given: &Given, session: &SessionInfo) -> Result<Work, String> {
+        let prompt = given.prompt()?.to_owned();
+        let (mut options, ceiling) = self.plan.options(&directory_from_text(&session.cwd));
+        ceiling.narrow(None, &Map::new(), &mut options.settings)?;
+        options.session = SessionSelector::Existing(session.path.to_string_lossy().into_owned());
+        let schema = schema(given.object("output_schema")?)?;
+        Ok(Work { options, prompt, schema })
+    }
+
+    async fn perform(
+        &self,
+        work: Work,
+        session: Option<&str>,
+        context: &Context,
+    ) -> Result<Result<Value, String>, Error> {
+        let Environment { cwd, .. } = &work.options.environment;
+        let place = match self.runs.take(session, cwd.clone()) {
+            Ok(place) => place,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        if context.can_start_task() {
+            context.start_task().await?;
+        }
+        let result = Box::pin(work.perform(&self.plan.arguments, place, context)).await;
+        if let Some(id) = result["structuredContent"]["sessionId"].as_str() {
+            context.changed(Change::Resource { uri: sessions::session_uri(id) });
+        }
+        context.changed(Change::Resources);
+        Ok(Ok(result))
+    }
+
+    fn status(&self, arguments: Map<String, Value>) -> Result<Value, String> {
+        let given = Given::new(arguments, &["sessionId"])?;
+        let runs = json!({ "runs": self.runs.status(given.text("sessionId")?) });
+        let content = json!([{ "type": "text", "text": runs.to_string() }]);
+        Ok(json!({ "content": content, "structuredContent": runs }))
+    }
+
+    fn abort(&self, arguments: Map<String, Value>) -> Result<Value, String> {
+        let given = Given::new(arguments, &["sessionId"])?;
+        match self.runs.abort(given.session()?) {
+            true => Ok(pi_mcp::server::text_result("The run is being aborted.")),
+            false => Err("no run of this session is in progress".to_owned()),
+        }
+    }
+
+    async fn read(&self, uri: &str, is_modern: bool) -> Result<Value, Error> {
+        let unknown = || unknown_resource(uri, is_modern);
+        let session = uri.strip_prefix("pi://sessions/").map(str::to_owned);
+        let run = uri.strip_prefix("pi://runs/").and_then(|rest| rest.strip_suffix("/report"));
+        let (mime_type, text) = match (session, run.map(str::to_owned)) {
+            (Some(id), _) => {
+                let found = self.reading(move |plan| {
+                    sessions::find(plan, &id).map(|session| sessions::markdown(&session))
+                });
+                ("text/markdown", found.await?.ok_or_else(unknown)?)
+            }
+            (None, Some(id)) => {
+                let own = self.runs.report(&id).map(|report| Ok(report.to_string()));
+                let text = match own {
+                    Some(text) => Some(text),
+                    None => self.reading(move |plan| sessions::report(plan, &id)).await?,
+                };
+                ("application/json", text.ok_or_else(unknown)?)
+            }
+            (None, None) => return Err(unknown()),
+        };
+        let text = text.map_err(Error::internal)?;
+        Ok(json!({ "contents": [{ "uri": uri, "mimeType": mime_type, "text": text }] }))
+    }
+
+    async fn resources(&self) -> Result<Vec<Value>, Error> {
+        let own = self.runs.reported().into_iter().map(|id| {
+            json!({
+                "uri": sessions::report_uri(&id),
+                "name": id,
+                "description": "Report of a run of this server",
+                "mimeType": "application/json",
+            })
+        });
+        let mut resources: Vec<Value> = own.collect();
+        resources.extend(self.reading(sessions::list).await?);
+        resources.extend(self.reading(sessions::list_reports).await?);
+        Ok(resources)
+    }
+}
+
+fn unknown_session() -> String {
+    "no such session in the directories of this server".to_owned()
+}
+
+fn resource_templates() -> Vec<Value> {
+    vec![
+        json!({
+            "uriTemplate": "pi://sessions/{id}",
+            "name": "session",
+            "description": "A session as Markdown",
+            "mimeType": "text/markdown",
+        }),
+        json!({
+            "uriTemplate": "pi://runs/{id}/report",
+            "name": "report",
+            "description": "The report of a run",
+            "mimeType": "application/json",
+        }),
+    ]
+}
+
+impl Service for PiService {
+    fn about(&self) -> About {
+        About {
+            name: "pi".to_owned(),
+            title: Some("pi, a coding agent".to_owned()),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instructions: Some(INSTRUCTIONS.to_owned()),
+            offers: Offers {
+                tools: true,
+                resources: true,
+                prompts: true,
+                completions: true,
+                logging: false,
+                tasks: true,
+                changes: true,
+            },
+        }
+    }
+
+    fn list(&self, listing: Listing) -> BoxFuture<'_, Result<Vec<Value>, Error>> {
+        Box::pin(async move {
+            match listing {
+                Listing::Tools => Ok(tools::list()),
+                Listing::Resources => self.resources().await,
+                Listing::ResourceTemplates => Ok(resource_templates()),
+                Listing::Prompts => self.reading(templates::list).await,
+            }
+        })
+    }
+
+    fn call_tool(
+        &self,
+        name: String,
+        arguments: Map<String, Value>,
+        context: Context,
+    ) -> BoxFuture<'_, Result<Value, Error>> {
+        Box::pin(async move {
+            let result = self.tool(&name, arguments, &context).await?;
+            Ok(result.unwrap_or_else(error_result))
+        })
+    }
+
+    fn read_resource(&self, uri: String, context: Context) -> BoxFuture<'_, Result<Value, Error>> {
+        Box::pin(async move { self.read(&uri, context.client().is_modern()).await })
+    }
+
+    fn get_prompt(
+        &self,
+        name: String,
+        arguments: Map<String, Value>,
+        _: Context,
+    ) -> BoxFuture<'_, Result<Value, Error>> {
+        Box::pin(async move {
+            let asked = name.clone();
+            let found = self.reading(move |plan| templates::get(plan, &asked, &arguments)).await?;
+            match found {
+                Some(prompt) => prompt.map_err(Error::internal),
+                None => Err(Error::invalid_params(format_args!("unknown prompt: {name}"))),
+            }
+        })
+    }
+
+    fn complete(&self, request: Map<String, Value>) -> BoxFuture<'_, Result<Vec<String>, Error>> {
+        Box::pin(async move {
+            let is_session = request["ref"]["uri"] == "pi://sessions/{id}";
+            if !is_session || request["argument"]["name"] != "id" {
+                return Ok(Vec::new());
+            }
+            let beginning = request["argument"]["value"].as_str().unwrap_or_default().to_owned();
+            let listed = self.reading(sessions::list).await?;
+            let ids = listed.iter().filter_map(|session| session["name"].as_str());
+            let ids = ids.filter(|id| id.starts_with(&beginning));
+            Ok(ids.map(str::to_owned).collect())
+        })
+    }
+}
