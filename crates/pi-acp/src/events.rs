@@ -148,6 +148,12 @@ impl Reporter {
                 self.usage().await;
             }
             SessionEvent::AgentSettled { .. } => self.settled().await,
+            // Prompts of MCP servers are commands.
+            SessionEvent::McpServersChange { .. } => {
+                if let Some(session) = self.current() {
+                    self.report(Update::Commands(config::commands(&session))).await;
+                }
+            }
             SessionEvent::SessionInfoChanged { name } => {
                 self.report(Update::Info { title: name.clone(), updated_at: None }).await;
             }

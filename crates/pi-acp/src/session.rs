@@ -22,6 +22,7 @@ use crate::events::Reporter;
 use crate::executor::{Bound, ClientExecutor, Through};
 use crate::options::{OpenRequest, OpenSession, Opened};
 use crate::params::ClientMcpServer;
+use crate::store::one_line;
 use crate::ui::ClientUi;
 use crate::update::{Block, State, Stop, Update};
 use crate::wire::Version;
@@ -243,6 +244,7 @@ impl Session {
             return stop;
         }
         let text = content.text.clone();
+        let is_first = session.messages().is_empty();
         let submitted = tokio::select! {
             biased;
             () = cancel.cancelled() => return Stop::Cancelled,
@@ -258,6 +260,10 @@ impl Session {
             Err(error) => return refused(error),
         };
         self.report(Update::State(State::Running)).await;
+        if is_first && session.name().is_none() {
+            let title = Some(one_line(&text));
+            self.report(Update::Info { title, updated_at: None }).await;
+        }
         let outcome = finish(&session, run, cancel).await;
         let stop = stop(&session, outcome);
         self.end(stop.clone()).await;

@@ -51,12 +51,16 @@ async fn read(options: &Options, cwd: Option<PathBuf>) -> Result<Vec<SessionInfo
 }
 
 fn describe(session: &SessionInfo) -> Value {
-    let title = session.name.as_deref().unwrap_or(&session.first_message);
-    let title = title.trim().lines().next().unwrap_or_default();
-    let title: String = title.chars().filter(|c| !c.is_control()).take(TITLE).collect();
+    let title = one_line(session.name.as_deref().unwrap_or(&session.first_message));
     let mut value = json!({ "sessionId": session.id, "cwd": session.cwd, "title": title });
     if let Ok(time) = jiff::Timestamp::from_millisecond(session.modified) {
         value["updatedAt"] = time.to_string().into();
     }
     value
+}
+
+/// Returns the beginning of a text as a title.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).take(TITLE).collect()
 }

@@ -56,18 +56,24 @@ impl ClientUi {
         self.in_turn.store(in_turn, Ordering::Relaxed);
     }
 
-    /// Asks for permission. The state of the session tells that the user is needed.
-    async fn ask(&self, permission: Permission) -> Option<String> {
-        let session = self.session.get()?;
+    /// Waits for an answer of the user, who is needed, as the state of the session tells.
+    async fn answer<T>(&self, session: &str, question: impl Future<Output = T>) -> T {
         let in_turn = self.in_turn.load(Ordering::Relaxed);
         if in_turn {
             self.client.report(session, Update::State(State::RequiresAction)).await;
         }
-        let chosen = self.client.ask_permission(session, permission).await;
+        let answer = question.await;
         if in_turn {
             self.client.report(session, Update::State(State::Running)).await;
         }
-        chosen.ok().flatten()
+        answer
+    }
+
+    /// Asks for permission.
+    async fn ask(&self, permission: Permission) -> Option<String> {
+        let session = self.session.get()?;
+        let question = self.client.ask_permission(session, permission);
+        self.answer(session, question).await.ok().flatten()
     }
 
     /// Describes the call that an approval is about.
@@ -109,7 +115,8 @@ impl ClientUi {
                 "required": ["answer"],
             },
         });
-        let mut answer = self.client.ask("elicitation/create", params).await.ok()?;
+        let question = self.client.ask("elicitation/create", params);
+        let mut answer = self.answer(session, question).await.ok()?;
         if answer["action"] != "accept" {
             return None;
         }

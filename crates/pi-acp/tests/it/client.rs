@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use pi_acp::{OpenError, OpenRequest, Opened, Options, serve};
 use pi_ai::faux::Faux;
+use pi_coding_agent::extension::Extension;
 use pi_coding_agent::{AgentOptions, CustomModel, Environment, create_agent_session};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
@@ -23,6 +24,7 @@ pub(crate) struct Stage {
     pub(crate) model: Faux,
     pub(crate) least_profile: Option<String>,
     pub(crate) client_terminal: bool,
+    pub(crate) extensions: Vec<Arc<dyn Extension>>,
 }
 
 impl Stage {
@@ -30,7 +32,13 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(directory.path().join("project")).unwrap();
         std::fs::create_dir_all(directory.path().join("agent")).unwrap();
-        Self { directory, model: Faux::new(), least_profile: None, client_terminal: false }
+        Self {
+            directory,
+            model: Faux::new(),
+            least_profile: None,
+            client_terminal: false,
+            extensions: Vec::new(),
+        }
     }
 
     /// A stage on which the program asks for the profile `careful`.
@@ -62,7 +70,7 @@ impl Stage {
             variables: Arc::new([("PATH".to_owned(), path)].into()),
         };
         let (model, base) = (self.model.clone(), environment.clone());
-        let least = self.least_profile.clone();
+        let (least, extensions) = (self.least_profile.clone(), self.extensions.clone());
         Options {
             version: "1.2.3".to_owned(),
             environment,
@@ -72,8 +80,10 @@ impl Stage {
             client_terminal: self.client_terminal,
             sign_in_arguments: vec!["--login".to_owned()],
             open: Arc::new(move |request| {
-                let (model, base, least) = (model.clone(), base.clone(), least.clone());
-                Box::pin(async move { open(model, base, least, request).await })
+                let mut options = AgentOptions::new(base.clone());
+                options.extensions.clone_from(&extensions);
+                let (model, least) = (model.clone(), least.clone());
+                Box::pin(async move { open(options, model, least, request).await })
             }),
             delete: Arc::new(|file| {
                 Box::pin(async move { std::fs::remove_file(file).map_err(|e| e.to_string()) })
@@ -124,12 +134,11 @@ impl Stage {
 }
 
 async fn open(
+    mut options: AgentOptions,
     model: Faux,
-    base: Environment,
     profile: Option<String>,
     request: OpenRequest,
 ) -> Result<Opened, OpenError> {
-    let mut options = AgentOptions::new(base);
     options.checkpoints = false;
     options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     if let Some(profile) = profile {

@@ -1,6 +1,9 @@
 //! Files, terminals and forms of the client.
 
+use std::sync::Arc;
+
 use pi_ai::faux::Reply;
+use pi_coding_agent::extension::{Command, Handlers, NotifyKind};
 use serde_json::{Value, json};
 
 use crate::client::Stage;
@@ -89,5 +92,36 @@ async fn commands_run_in_terminals_if_the_program_wants_it() {
             assert_eq!(last["content"], terminal);
             client.until(|frame| frame["method"] == "terminal/release").await;
         }
+    }
+}
+
+/// An extension whose command asks the user and reports the answer.
+fn asking() -> Handlers {
+    Handlers::new("test:asking").command(Command::new("ask", "Ask.", |_, context| async move {
+        let sure = context.ui().confirm("Sure?", "It cannot be undone.").await;
+        context.ui().notify(format!("sure: {sure}"), NotifyKind::Info);
+        Ok(())
+    }))
+}
+
+#[tokio::test]
+async fn dialogs_are_forms_or_else_choices() {
+    let forms = json!({ "elicitation": { "form": {} } });
+    for (version, capabilities, method) in [
+        (1, forms.clone(), "elicitation/create"),
+        (1, json!({}), "session/request_permission"),
+        (2, forms, "elicitation/create"),
+        (2, json!({}), "session/request_permission"),
+    ] {
+        let stage = Stage { extensions: vec![Arc::new(asking())], ..Stage::new() };
+        let mut client = stage.client(version, capabilities).await;
+        client.choice = "0".to_owned();
+        let session = client.new_session(&stage.project()).await;
+        client.prompt(&session, "/ask").await.unwrap();
+        assert_eq!(client.requests(method).len(), 1, "{version} {method}");
+        let shown = client.until(|frame| frame.to_string().contains("sure: true")).await;
+        let kind = if version == 1 { "agent_message_chunk" } else { "notice" };
+        assert_eq!(shown["params"]["update"]["sessionUpdate"], kind);
+        assert!(stage.model.requests().is_empty());
     }
 }

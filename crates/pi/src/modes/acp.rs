@@ -92,6 +92,8 @@ async fn open(
     request.apply(&mut options);
     let created = setup::create_silently(arguments, options, ui, RunMode::Rpc).await;
     let Agent { runtime, notices } = created.map_err(refused)?;
+    // Not every client shows notices; editors keep what is on stderr in their logs.
+    notices.iter().for_each(setup::report);
     let notices = notices.iter().filter_map(|notice| match notice {
         SessionEvent::Diagnostic { message, hint, .. } => {
             let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
