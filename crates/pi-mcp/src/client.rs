@@ -19,6 +19,7 @@ mod subscriptions;
 mod tasks;
 mod tool_headers;
 mod tools;
+mod urls;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 

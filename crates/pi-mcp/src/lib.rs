@@ -1,7 +1,7 @@
 //! The Model Context Protocol: records of both eras of it, a client and a server.
 //!
-//! The crate speaks the protocol over pipes and HTTP. It stores nothing, asks nobody and reads no
-//! setting: those who use it supply tokens, answers to a server's questions, and processes.
+//! The crate speaks the protocol over pipes and HTTP. It stores nothing, has no user interface
+//! and reads no setting: its caller supplies tokens, answers to a server's questions, and processes.
 //!
 //! - [`protocol`]: records, as JSON.
 //! - [`client`]: a connection to a server. Start reading here.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pi_ai::HookFuture;
 use pi_ai::oauth::{Cancelled, Challenge, Interaction, LoginEvent, Prompt};
-use pi_ai::web::WebClient;
+use pi_ai::web::{WebBody, WebClient, WebRequest};
 use pi_mcp::BoxFuture;
 use pi_mcp::sign_in::{self, Credentials, Settings, SignIn};
 use pi_mcp::transport::{self, Authorization, Verdict};
@@ -62,7 +62,8 @@ impl SignsIn {
             no_paste: true,
             timeout: Some(20),
         };
-        let signed_in = sign_in::sign_in(&self.web, &request, &Browser, CancelToken::new()).await;
+        let browser = Browser(self.web.clone());
+        let signed_in = sign_in::sign_in(&self.web, &request, &browser, CancelToken::new()).await;
         let signed_in = signed_in.map_err(|error| error.to_string())?;
         if let Ok(mut credentials) = self.credentials.lock() {
             *credentials = Some(signed_in);
@@ -91,14 +92,15 @@ impl Authorization for SignsIn {
 }
 
 /// A browser whose user agrees with everything.
-struct Browser;
+struct Browser(WebClient);
 
 impl Interaction for Browser {
     fn show(&self, event: LoginEvent) {
         if let LoginEvent::AuthorizeUrl(url) = event {
+            let web = self.0.clone();
             tokio::spawn(async move {
-                if let Err(error) = reqwest::get(url).await {
-                    note(&format!("the browser: {error}"));
+                if let Err(problem) = browse(&web, url).await {
+                    note(&format!("the browser: {problem}"));
                 }
             });
         }
@@ -107,4 +109,18 @@ impl Interaction for Browser {
     fn ask(&self, _prompt: Prompt) -> HookFuture<Result<String, Cancelled>> {
         Box::pin(async { Err(Cancelled) })
     }
+}
+
+/// Opens a page and follows its redirects.
+async fn browse(web: &WebClient, mut url: String) -> Result<(), String> {
+    for _ in 0..10 {
+        let (method, body) = ("GET".to_owned(), WebBody::Empty);
+        let request = WebRequest { method, url: url.clone(), headers: Vec::new(), body };
+        let response = web.send(request).await.map_err(|error| error.to_string())?;
+        let target = response.headers.iter().find(|(name, _)| name == "location");
+        let Some((_, target)) = target else { return Ok(()) };
+        let page = Url::parse(&url).and_then(|page| page.join(target));
+        url = page.map_err(|error| error.to_string())?.to_string();
+    }
+    Err("too many redirects".to_owned())
 }

@@ -9,6 +9,7 @@ use pi_protocol::CancelToken;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::changes::Changes;
 use super::progress::ProgressTable;
@@ -24,6 +25,8 @@ pub(crate) struct Inbox {
     offered: ClientCapabilities,
     /// Questions that are being answered, by id, for their withdrawal.
     questions: Mutex<HashMap<Id, CancelToken>>,
+    /// Questions whose URL is open, by id, for the notice that they are done.
+    opened: Mutex<HashMap<String, Arc<Notify>>>,
     stop: CancelToken,
 }
 
@@ -35,6 +38,7 @@ impl Inbox {
             changes: Changes::default(),
             offered: options.capabilities.clone(),
             questions: Mutex::default(),
+            opened: Mutex::default(),
             stop: CancelToken::new(),
         })
     }
@@ -136,11 +140,26 @@ impl Inbox {
             methods::ELICITATION_COMPLETE => {
                 if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
                     self.handler.elicited(id);
+                    let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+                    if let Some(waiting) = opened.get(id) {
+                        waiting.notify_one();
+                    }
                 }
             }
             // Unknown notifications are allowed.
             _ => {}
         }
+    }
+
+    /// Returns the signal that what a URL is opened for is done.
+    pub(crate) fn expect_elicited(&self, id: &str) -> Arc<Notify> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(opened.entry(id.to_owned()).or_default())
+    }
+
+    /// Forgets the signal of a question.
+    pub(crate) fn forget_elicited(&self, id: &str) {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
     fn open_questions(&self) -> std::sync::MutexGuard<'_, HashMap<Id, CancelToken>> {

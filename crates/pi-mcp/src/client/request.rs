@@ -22,7 +22,7 @@ const MAX_ROUNDS: usize = 20;
 const MAX_QUESTIONS: usize = 50;
 /// The pause before a request is repeated.
 const REPEAT_PAUSE: Duration = Duration::from_millis(250);
-/// The longest wait for one request, whatever progress it reports.
+/// The longest wait for one request, also if it reports progress.
 pub(super) const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A request before it is sent.
@@ -93,7 +93,7 @@ impl Client {
         serde_json::from_value(result).map_err(|error| invalid(method, &error.to_string()))
     }
 
-    /// Sends a request and returns its result, whatever its kind. A session that the server forgot
+    /// Sends a request and returns its result, of any kind. A session that the server forgot
     /// is renewed once; a request without an effect is repeated once if its failure may pass.
     async fn send(&self, draft: &Draft<'_>, options: &CallOptions) -> Result<Value, ClientError> {
         let number = self.0.link.session_number();

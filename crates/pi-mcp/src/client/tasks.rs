@@ -110,7 +110,7 @@ impl Client {
         Ok(())
     }
 
-    /// Cancels a task that nobody waits for any more.
+    /// Cancels a task that the caller does not wait for any more.
     async fn cancel_unfinished(&self, id: &str, result: &Result<Value, ClientError>) {
         let is_unfinished = matches!(
             result,

@@ -65,6 +65,11 @@ impl Client {
                 self.list_tools().await?;
                 self.call_once(name, &arguments, options).await?
             }
+            Err(ClientError::Remote(error)) if error.code == errors::URL_ELICITATION_REQUIRED => {
+                // The server wants the user to open a URL first.
+                self.open_urls(error, options).await?;
+                self.call_once(name, &arguments, options).await?
+            }
             result => result?,
         };
         let result = self.task_result(result, options).await?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheScope {
-    /// Everybody.
+    /// All clients.
     Public,
     /// Only requests with the same authorization.
     Private,

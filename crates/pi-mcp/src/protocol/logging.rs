@@ -19,7 +19,7 @@ pub enum LoggingLevel {
     Error,
     /// A part of the server failed.
     Critical,
-    /// Somebody must act.
+    /// A person must act.
     Alert,
     /// The server cannot go on.
     Emergency,

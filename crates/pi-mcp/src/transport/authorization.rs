@@ -1,4 +1,4 @@
-//! The seam to whoever has tokens.
+//! The seam to the owner of tokens.
 
 use crate::BoxFuture;
 

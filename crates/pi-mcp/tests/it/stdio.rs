@@ -413,3 +413,26 @@ async fn a_tool_that_must_be_a_task_is_called_as_one() {
     let result = calling.await.expect("no panic").expect("a result");
     assert_eq!(result.content[0].as_text(), Some("done"));
 }
+
+#[tokio::test]
+async fn a_url_is_opened_before_a_call_is_repeated() {
+    let notes = Arc::new(Notes::default());
+    let (client, mut fake) = legacy(&notes).await;
+    let calling =
+        tokio::spawn(
+            async move { client.call_tool("t", Map::new(), &CallOptions::default()).await },
+        );
+    let request = fake.next().await;
+    let url = json!({ "mode": "url", "message": "sign in", "url": "https://example.com/",
+        "elicitationId": "e1" });
+    let error = json!({ "code": -32042, "message": "first", "data": { "elicitations": [url] } });
+    fake.send(json!({ "jsonrpc": "2.0", "id": request["id"], "error": error })).await;
+    notes.wait_for("elicit sign in").await;
+    fake.notify("notifications/elicitation/complete", json!({ "elicitationId": "e1" })).await;
+    let request = fake.next().await;
+    assert_eq!(request["method"], "tools/call");
+    let again = json!({ "code": -32042, "message": "again", "data": { "elicitations": [] } });
+    fake.send(json!({ "jsonrpc": "2.0", "id": request["id"], "error": again })).await;
+    let error = calling.await.expect("no panic").expect_err("refused");
+    assert!(error.to_string().contains("again"), "{error}");
+}

@@ -153,8 +153,8 @@ impl HttpLink {
     }
 }
 
-/// Returns true if another token may help. A 403 without a challenge forbids the request whatever
-/// its token.
+/// Returns true if another token may help. A 403 without a challenge forbids the request with
+/// any token.
 fn is_challenge(response: &WebResponse) -> bool {
     response.status == 401 || header(response, "www-authenticate").is_some()
 }
