@@ -1,6 +1,7 @@
 //! The server, over pipes and HTTP, with clients of both eras.
 
 mod http;
+mod own_client;
 mod pipes;
 mod refusals;
 
@@ -97,7 +98,8 @@ fn tool(name: &str) -> Value {
 }
 
 fn name_question() -> Question {
-    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    let name = json!({ "type": "string", "default": "Ada" });
+    let schema = json!({ "type": "object", "properties": { "name": name } });
     let params = json!({ "message": "Who?", "requestedSchema": schema });
     Question { key: "who".to_owned(), kind: QuestionKind::Elicitation, params }
 }
