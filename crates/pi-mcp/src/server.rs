@@ -84,7 +84,7 @@ impl Server {
 
     /// Tells all clients about a change.
     pub fn changed(&self, change: Change) {
-        // Without a listener nobody needs to know.
+        // A change without a listener is dropped.
         let _ = self.0.changes.send(change);
     }
 

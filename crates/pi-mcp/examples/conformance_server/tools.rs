@@ -156,7 +156,7 @@ pub(crate) async fn call(
             text_result("after the stream was closed")
         }
         "greet" => {
-            let name = arguments.get("name").and_then(Value::as_str).unwrap_or("nobody");
+            let name = arguments.get("name").and_then(Value::as_str).unwrap_or("stranger");
             text_result(format!("Hello, {name}!"))
         }
         "test_header" | "json_schema_2020_12_tool" => text_result("accepted"),

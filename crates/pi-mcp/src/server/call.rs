@@ -1,4 +1,4 @@
-//! Running calls: each is a task that reports to whoever drives it.
+//! Running calls: each is a task that reports to its driver.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ impl Call {
                 result = working => result,
                 () = overdue(own.cancel()) => Err(cancelled()),
             };
-            // Without a driver nobody waits for the result.
+            // Without a driver the result is dropped.
             let _ = own.send(Event::Done(result)).await;
         });
         let ttl = task.and_then(|task| task["ttl"].as_u64()).map(Duration::from_millis);

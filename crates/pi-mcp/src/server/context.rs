@@ -219,7 +219,7 @@ impl Context {
 
     /// Tells all clients about a change.
     pub fn changed(&self, change: Change) {
-        // Without a listener nobody needs to know.
+        // A change without a listener is dropped.
         let _ = self.0.changes.send(change);
     }
 

@@ -128,7 +128,7 @@ fn discover(server: &Server) -> Value {
     result
 }
 
-/// Adds the hints for caches: a client may keep nothing, and nobody may share it.
+/// Adds the hints for caches: a client may neither keep nor share the result.
 pub(super) fn cacheable(result: &mut Value) {
     result["ttlMs"] = json!(0);
     result["cacheScope"] = json!("private");

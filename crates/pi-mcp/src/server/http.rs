@@ -53,7 +53,7 @@ pub struct HttpOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// An address beyond loopback needs a token, or everybody in the network could use the server.
+    /// An address beyond loopback needs a token, or every machine of the network could use the server.
     #[error("{0} is reachable from other machines, so a token is required")]
     TokenRequired(SocketAddr),
     /// The socket failed.
