@@ -70,6 +70,7 @@ pub mod session;
 mod session_selector;
 pub mod suggest;
 mod tap;
+pub mod tool_search;
 
 pub use create::{
     AgentOptions, BuiltinExtension, CreateError, Created, CustomModel, MixedToolEntries,

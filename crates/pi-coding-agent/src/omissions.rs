@@ -27,11 +27,6 @@ pub enum Omission {
         /// The files.
         files: Vec<PathBuf>,
     },
-    /// Settings that would change requests or tools, and have no effect in this version.
-    Settings {
-        /// Names of the keys.
-        keys: Vec<&'static str>,
-    },
     /// Settings, rules and resources of a project that is not trusted.
     UntrustedProject {
         /// Directory of the project.
@@ -95,11 +90,6 @@ impl fmt::Display for Omission {
                 let are = if files.len() == 1 { "extension is" } else { "extensions are" };
                 write!(f, "{} {are} not loaded: {}", files.len(), paths(files))
             }
-            Self::Settings { keys } => {
-                let have = if keys.len() == 1 { "has" } else { "have" };
-                let names = list(keys.iter().map(|key| format!("`{key}`")));
-                write!(f, "{names} in the settings {have} no effect in this version")
-            }
             Self::UntrustedProject { directory, paths: left_out, .. } => {
                 let (directory, count) = (directory.display(), left_out.len());
                 let are = if count == 1 { "item is" } else { "items are" };
@@ -120,7 +110,7 @@ impl fmt::Display for Omission {
 
 /// Returns true for the name of a tool that the TypeScript pi has and this version does not.
 pub(crate) fn is_typescript_tool(name: &str) -> bool {
-    matches!(name, "codemode" | "powershell" | "tool_search") || name.starts_with("mcp__")
+    name == "powershell" || name.starts_with("mcp__")
 }
 
 /// Returns what a session with these settings and resources leaves out. `trust` is the decision
@@ -136,11 +126,6 @@ pub(crate) fn find(
     if options.open_extension.is_none() && !resources.extensions.is_empty() {
         let files = resources.extensions.iter().map(|file| file.path.clone()).collect();
         omissions.push(Omission::Extensions { files });
-    }
-    let keys = settings.keys_without_effect().into_iter().filter(|key| key.reported);
-    let keys: Vec<&str> = keys.map(|key| key.name).collect();
-    if !keys.is_empty() {
-        omissions.push(Omission::Settings { keys });
     }
     if trust != Trust::Trusted {
         let decided = trust == Trust::Untrusted;

@@ -84,6 +84,7 @@ use crate::extension::{
 use crate::guard::Guard;
 use crate::mcp::McpServers;
 use crate::models::ModelRegistry;
+use crate::tool_search::ToolIndex;
 use cache_health::CacheHealth;
 use cache_warming::{CacheWarmer, WarmedProvider};
 use context::ContextState;
@@ -139,6 +140,8 @@ struct Inner {
     settings: Mutex<SessionSettings>,
     commands: Mutex<RunningCommands>,
     nested_calls: Mutex<NestedCalls>,
+    /// The search index, with the generation of the registry that it was built for.
+    tool_index: Mutex<Option<(u64, Arc<ToolIndex>)>>,
     chunks: Chunks,
     limits: LimitLog,
     /// Subscribers of this session.
@@ -238,6 +241,7 @@ impl AgentSession {
                 settings: Mutex::new(parts.settings),
                 commands: Mutex::default(),
                 nested_calls: Mutex::default(),
+                tool_index: Mutex::default(),
                 chunks: Chunks::default(),
                 limits,
                 subscribers: Subscribers::default(),

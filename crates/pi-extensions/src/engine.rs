@@ -4,6 +4,8 @@ pub(crate) mod raw;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rquickjs::{Context, Ctx, Persistent, Runtime, Value};
@@ -25,9 +27,17 @@ pub(crate) struct Engine {
 pub(crate) struct Clock {
     deadline: Cell<Option<Instant>>,
     interrupted: RefCell<Option<Vec<String>>>,
+    /// Another thread sets it to interrupt whatever runs.
+    stop: Arc<AtomicBool>,
 }
 
 impl Clock {
+    /// Returns true if the running entry must end.
+    fn is_over(&self) -> bool {
+        let is_late = || self.deadline.get().is_some_and(|deadline| Instant::now() > deadline);
+        self.stop.load(Ordering::Relaxed) || is_late()
+    }
+
     /// Runs blocking work and moves the deadline by the time it took.
     pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
         let began = Instant::now();
@@ -54,12 +64,17 @@ pub(crate) struct Entered {
 
 impl Engine {
     pub(crate) fn new(limits: &Limits) -> rquickjs::Result<Self> {
+        Self::stoppable(limits, Arc::default())
+    }
+
+    /// Creates an engine that another thread can interrupt.
+    pub(crate) fn stoppable(limits: &Limits, stop: Arc<AtomicBool>) -> rquickjs::Result<Self> {
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(limits.memory);
         runtime.set_max_stack_size(limits.stack);
         let context = Context::full(&runtime)?;
-        let engine =
-            Self { rejections: Rc::default(), context, runtime, clock: Rc::new(Clock::default()) };
+        let clock = Rc::new(Clock { stop, ..Clock::default() });
+        let engine = Self { rejections: Rc::default(), context, runtime, clock };
         engine.watch_time();
         engine.watch_rejections();
         Ok(engine)
@@ -74,6 +89,19 @@ impl Engine {
         });
         self.clock.deadline.set(None);
         Entered { interrupted: self.clock.interrupted.take() }
+    }
+
+    /// Runs `entry` and the microtasks that follow until the deadline. Those that are left then
+    /// never run; returns false in that case.
+    pub(crate) fn enter_until(&self, deadline: Instant, entry: impl FnOnce(&Ctx<'_>)) -> bool {
+        self.clock.deadline.set(Some(deadline));
+        let is_complete = self.context.with(|ctx| {
+            entry(&ctx);
+            while !self.clock.is_over() && ctx.execute_pending_job() {}
+            !self.clock.is_over()
+        });
+        self.clock.deadline.set(None);
+        is_complete
     }
 
     /// Calls `report` with the reason of each promise that was rejected and has no handler now.
@@ -101,7 +129,7 @@ impl Engine {
         let clock = Rc::clone(&self.clock);
         let context = self.context.with(|ctx| RunningContext::of(&ctx));
         self.runtime.set_interrupt_handler(Some(Box::new(move || {
-            let late = clock.deadline.get().is_some_and(|deadline| Instant::now() > deadline);
+            let late = clock.is_over();
             if late && clock.interrupted.borrow().is_none() {
                 *clock.interrupted.borrow_mut() = Some(context.running_files());
             }

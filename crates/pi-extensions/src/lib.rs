@@ -16,10 +16,12 @@
 //! - `process`: extensions that are programs of their own.
 //! - `component` and `render`: what extensions draw, on a screen that does not wait for them.
 //! - `access`: what the JavaScript may reach.
+//! - `codemode`: scripts of the model that call tools, each on an engine of its own.
 
 mod access;
 mod actions;
 pub mod check;
+pub mod codemode;
 mod component;
 mod engine;
 mod error;

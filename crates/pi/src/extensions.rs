@@ -6,9 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use pi_coding_agent::config::settings::Profile;
 use pi_coding_agent::guard::GuardPlan;
-use pi_coding_agent::{AgentOptions, OpenExtension, load_guard, load_settings};
+use pi_coding_agent::{
+    AgentOptions, BuiltinExtension, Environment, OpenExtension, load_guard, load_settings,
+    tool_search,
+};
 use pi_extensions::{
-    Access, AccessRule, ExtensionAccess, ExtensionHost, HostOptions, Limits, ProcessOptions, Report,
+    Access, AccessRule, ExtensionAccess, ExtensionHost, HostOptions, Limits, ProcessOptions,
+    Report, codemode,
 };
 
 use crate::exit::note;
@@ -31,6 +35,12 @@ pub(crate) fn opener(options: &AgentOptions) -> OpenExtension {
         });
         host.open(source)
     })
+}
+
+/// Returns the built-in extensions. They cost nothing until one of their tools is called.
+pub(crate) fn builtins(environment: &Environment) -> Vec<BuiltinExtension> {
+    let workers = environment.variable("PI_CODEMODE_MAX_WORKERS").map(str::to_owned);
+    vec![codemode::builtin(workers), tool_search::builtin()]
 }
 
 /// Returns the rule for the rights of extensions: trusted code, as in pi, unless a profile

@@ -61,7 +61,6 @@ impl Hint for Omission {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Extensions { .. } => "silence this with -ne".to_owned(),
-            Self::Settings { .. } => "see `pi doctor`".to_owned(),
             Self::UntrustedProject { .. } | Self::UntrustedHooks { .. } => {
                 "review them, then run `pi trust add`, or use --approve for one run".to_owned()
             }

@@ -57,6 +57,11 @@ pub(crate) const TOPICS: &[Topic] = &[
         ["extension", "plugins"],
         "Extensions in TypeScript, and what they can use"
     ),
+    topic!(
+        "codemode",
+        ["scripts", "tool-search", "tool_search"],
+        "Scripts that call tools, and tool search"
+    ),
     topic!("extension-process", [], "Extensions as programs in any language"),
     topic!("mcp", ["mcp.json"], "Servers of the Model Context Protocol"),
     topic!("themes", ["colors", "theme"], "Colors of the interactive mode, and theme files"),

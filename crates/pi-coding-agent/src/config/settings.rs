@@ -6,6 +6,7 @@
 
 mod catalog;
 mod choices;
+mod codemode;
 mod defaults;
 mod effective;
 mod executor;
@@ -31,6 +32,8 @@ use crate::hooks::HooksGroup;
 pub use catalog::{Setting, SettingsCatalog, check_setting};
 pub(crate) use choices::PackageSource;
 pub use choices::{CacheWarmingMode, ProjectTrustDefault};
+use codemode::CodemodeGroup;
+pub use codemode::{CodemodeMode, CodemodeSettings};
 pub(crate) use effective::default_tools;
 pub use executor::ExecutorSetting;
 pub use guard::{ApprovalPolicy, InvalidValue, Profile, RequiredLevel, SandboxMode};
@@ -107,6 +110,8 @@ pub struct Settings {
     #[serde(deserialize_with = "choices::changed_files")]
     #[schemars(with = "Option<choices::ChangedFilesName>")]
     pub changed_files: Option<ChangedFilePolicy>,
+    /// Scripts that call tools; see `pi help codemode`.
+    pub(crate) codemode: Option<CodemodeGroup>,
     /// Machine or container in which tools work: `local`, `ssh:HOST[:DIR]`, `docker:NAME` or
     /// `podman:NAME`. Only in the user's file.
     pub executor: Option<ExecutorSetting>,

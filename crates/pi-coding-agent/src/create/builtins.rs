@@ -13,14 +13,15 @@ pub(super) const BUILTIN: &str = "builtin:";
 #[derive(Clone)]
 pub struct BuiltinExtension {
     path: &'static str,
-    open: Arc<dyn Fn() -> Arc<dyn Extension> + Send + Sync>,
+    open: Arc<dyn Fn(&Settings) -> Arc<dyn Extension> + Send + Sync>,
 }
 
 impl BuiltinExtension {
-    /// Names the extension `builtin:name`. `open` makes the instance of one session.
+    /// Names the extension `builtin:name`. `open` makes the instance of one session, with the
+    /// settings in force.
     pub fn new(
         path: &'static str,
-        open: impl Fn() -> Arc<dyn Extension> + Send + Sync + 'static,
+        open: impl Fn(&Settings) -> Arc<dyn Extension> + Send + Sync + 'static,
     ) -> Self {
         Self { path, open: Arc::new(open) }
     }
@@ -54,7 +55,7 @@ pub(super) fn open_builtins(
     settings: &SettingsStore,
 ) -> Vec<Arc<dyn Extension>> {
     let enabled = options.builtins.iter().filter(|one| one.is_enabled(options, settings));
-    enabled.map(|one| (one.open)()).collect()
+    enabled.map(|one| (one.open)(settings.settings())).collect()
 }
 
 impl std::fmt::Debug for BuiltinExtension {

@@ -1,5 +1,6 @@
 //! Access for extensions: entries, reports, models and tools.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::arguments;
@@ -43,6 +44,12 @@ impl AgentSession {
     /// Reads the providers and tools that extensions registered since the last turn.
     pub fn refresh_registry(&self) {
         self.read_registry();
+    }
+
+    /// Saves output that is too long for a result, or not text, in a file of the session. Returns
+    /// its path; `None` if the session saves no output.
+    pub fn save_output(&self, suffix: &str, bytes: &[u8]) -> std::io::Result<Option<PathBuf>> {
+        self.0.workspace.bash().save(suffix, bytes)
     }
 
     /// Waits until tools are registered that connect in the background, in bounded time.

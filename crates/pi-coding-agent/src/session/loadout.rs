@@ -9,8 +9,9 @@ use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolO
 use pi_protocol::{Effects, Tool};
 use serde_json::{Map, Value};
 
-use super::AgentSession;
+use super::{AgentSession, lock};
 use crate::extension::{Loadout, LoadoutChange};
+use crate::tool_search::ToolIndex;
 
 impl AgentSession {
     /// Returns the tools that requests declare: the active ones, with the changes that some of
@@ -27,6 +28,20 @@ impl AgentSession {
     pub(super) fn hidden_tools(&self) -> BTreeSet<String> {
         let change = self.loadout_change(&self.active_tools());
         change.map(|change| change.hidden).unwrap_or_default()
+    }
+
+    /// Returns the search index of all tools. It is built once per tool set.
+    pub fn tool_index(&self) -> Arc<ToolIndex> {
+        let generation = self.0.extensions.registry().generation();
+        let mut cached = lock(&self.0.tool_index);
+        match &*cached {
+            Some((built, index)) if *built == generation => Arc::clone(index),
+            _ => {
+                let index = Arc::new(ToolIndex::new(&self.known_tools()));
+                *cached = Some((generation, Arc::clone(&index)));
+                index
+            }
+        }
     }
 
     fn loadout_change(&self, active: &[Arc<dyn AgentTool>]) -> Option<LoadoutChange> {

@@ -3,7 +3,7 @@
 //! A nested call passes the same checks, questions and limits as a call of the model, and has
 //! events of its own. It has no message: the result of the outer call records it in `nestedCalls`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use pi_agent::{
@@ -96,19 +96,25 @@ impl NestedCalls {
 }
 
 impl AgentSession {
-    /// Returns the tools that other tools can call, with what is known about them.
+    /// Returns the tools that other tools can call.
     pub fn callable(&self) -> Vec<CallableTool> {
-        let active = self.selection().active_tools.clone();
+        let active: BTreeSet<String> = self.selection().active_tools.iter().cloned().collect();
+        let mut tools = self.known_tools();
+        tools.retain(|tool| is_callable(tool, |name| active.contains(name)));
+        tools
+    }
+
+    /// Returns all tools with what their registrations say about them.
+    pub(super) fn known_tools(&self) -> Vec<CallableTool> {
         let registered = self.0.extensions.registry().tools();
-        let registered: BTreeMap<&str, &ToolRegistration> =
+        let registered: HashMap<&str, &ToolRegistration> =
             registered.iter().map(|one| (one.tool.declaration().name.as_str(), one)).collect();
         let all = self.all_tools();
-        let callable = all.iter().filter_map(|tool| {
-            let name = tool.declaration().name.as_str();
-            let callable = CallableTool::new(Arc::clone(tool), registered.get(name).copied());
-            is_callable(&callable, &active).then_some(callable)
+        let known = all.iter().map(|tool| {
+            let registration = registered.get(tool.declaration().name.as_str()).copied();
+            CallableTool::new(Arc::clone(tool), registration)
         });
-        callable.collect()
+        known.collect()
     }
 
     /// Returns the tool of this name, if other tools can call it.
@@ -117,7 +123,9 @@ impl AgentSession {
         let tool = all.iter().find(|tool| tool.declaration().name == name)?;
         let registered = self.0.extensions.registry().find_tool(name);
         let callable = CallableTool::new(Arc::clone(tool), registered.as_ref());
-        is_callable(&callable, &self.selection().active_tools).then_some(callable)
+        let selection = self.selection();
+        let is_active = |name: &str| selection.active_tools.iter().any(|active| active == name);
+        is_callable(&callable, is_active).then_some(callable)
     }
 
     /// Executes a tool for another tool: with the same checks and questions as a call of the
@@ -217,11 +225,11 @@ impl AgentSession {
 }
 
 /// Returns true if other tools can call a tool.
-fn is_callable(callable: &CallableTool, active: &[String]) -> bool {
+fn is_callable(callable: &CallableTool, is_active: impl Fn(&str) -> bool) -> bool {
     match callable.exposure {
         Exposure::Deferred | Exposure::Codemode => true,
         Exposure::ModelOnly | Exposure::Hidden => false,
-        Exposure::Direct => active.iter().any(|name| name == callable.name()),
+        Exposure::Direct => is_active(callable.name()),
     }
 }
 

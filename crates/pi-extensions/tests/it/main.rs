@@ -6,6 +6,7 @@ mod access;
 mod builtin_tools;
 mod bus;
 mod check;
+mod codemode;
 mod commands;
 mod events;
 mod exec;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const PREFIX: &str = "pi-bash-";
 const LOCK: &str = ".lock";
-const SUFFIX: &str = ".log";
+pub(super) const LOG: &str = ".log";
 
 /// The files of one session. Clones share them; the last one removes them.
 #[derive(Debug, Clone, Default)]
@@ -27,15 +27,15 @@ struct Files {
 }
 
 impl SavedOutput {
-    /// Creates a file for output, which only the user can read.
-    pub(super) fn create(&self, directory: &Path) -> io::Result<(File, PathBuf)> {
+    /// Creates a file for output, which only the user can read. Its name ends with `suffix`.
+    pub(super) fn create(&self, directory: &Path, suffix: &str) -> io::Result<(File, PathBuf)> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let files = match &mut *files {
             Some(files) if files.directory == directory => files,
             none => none.insert(Files::new(directory)?),
         };
         let mut new = tempfile::Builder::new();
-        let new = new.prefix(&files.prefix).suffix(SUFFIX).tempfile_in(directory)?.keep()?;
+        let new = new.prefix(&files.prefix).suffix(suffix).tempfile_in(directory)?.keep()?;
         files.saved.push(new.1.clone());
         Ok(new)
     }
@@ -81,7 +81,7 @@ fn remove_stale(directory: &Path, own: &Path) {
             continue;
         }
         let prefix = format!("{}-", lock.trim_end_matches(LOCK));
-        for name in names().filter(|name| name.starts_with(&prefix) && name.ends_with(SUFFIX)) {
+        for name in names().filter(|name| name.starts_with(&prefix)) {
             let _ = fs::remove_file(directory.join(name));
         }
         let _ = fs::remove_file(path);
@@ -120,11 +120,11 @@ mod tests {
         let directory = directory.path();
         let session = SavedOutput::default();
         let other = SavedOutput::default();
-        let (_, path) = session.create(directory).unwrap();
+        let (_, path) = session.create(directory, LOG).unwrap();
         let clone = session.clone();
-        clone.create(directory).unwrap();
+        clone.create(directory, LOG).unwrap();
         drop(clone);
-        let (_, others) = other.create(directory).unwrap();
+        let (_, others) = other.create(directory, LOG).unwrap();
         assert!(path.exists() && others.exists());
         assert_eq!(names(directory), 5);
         drop(session);
@@ -135,7 +135,7 @@ mod tests {
         fs::write(directory.join("pi-bash-gone-1.log"), "x").unwrap();
         fs::write(directory.join("pi-bash-other.log"), "x").unwrap();
         let next = SavedOutput::default();
-        next.create(directory).unwrap();
+        next.create(directory, LOG).unwrap();
         assert!(!directory.join("pi-bash-gone-1.log").exists());
         assert!(directory.join("pi-bash-other.log").exists() && others.exists());
         drop((other, next));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,5 +48,17 @@ impl Default for BashSettings {
             output_limit: 64 * 1024 * 1024,
             saved: SavedOutput::default(),
         }
+    }
+}
+
+impl BashSettings {
+    /// Saves output of a tool in a file that only the user can read and that is removed like long
+    /// output of commands. Returns its path; `None` without a directory. The name ends with
+    /// `suffix`, such as `.txt`.
+    pub fn save(&self, suffix: &str, bytes: &[u8]) -> io::Result<Option<PathBuf>> {
+        let Some(directory) = &self.output_directory else { return Ok(None) };
+        let (mut file, path) = self.saved.create(directory, suffix)?;
+        file.write_all(bytes)?;
+        Ok(Some(path))
     }
 }

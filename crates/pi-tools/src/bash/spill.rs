@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::BashSettings;
-use super::saved::SavedOutput;
+use super::saved::{LOG, SavedOutput};
 
 /// Output that is written to a file if it becomes too long.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Spill {
         let before = std::mem::take(&mut self.before);
         let file = match (&mut self.file, &self.directory) {
             (Some((file, _)), _) => file,
-            (none, Some(directory)) => &mut none.insert(self.saved.create(directory)?).0,
+            (none, Some(directory)) => &mut none.insert(self.saved.create(directory, LOG)?).0,
             (None, None) => return Ok(()),
         };
         for bytes in [&before, bytes] {

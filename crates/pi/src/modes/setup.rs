@@ -223,6 +223,7 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
     options.settings.clone_from(&arguments.settings);
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
     options.open_extension = Some(extensions::opener(&options));
+    options.builtins = extensions::builtins(&options.environment);
     options
 }
 

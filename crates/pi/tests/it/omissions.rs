@@ -78,22 +78,18 @@ fn files_of_an_untrusted_project_are_reported() {
 }
 
 #[test]
-fn bad_mcp_servers_and_settings_without_effect_are_reported() {
+fn bad_mcp_servers_are_reported() {
     let env = TestEnv::new();
     let _server = answering(&env, 9);
     let servers = json!({"mcpServers": {"files": {"command": "x"}, "bad": {}}});
     write(&env.agent().join("mcp.json"), &servers.to_string());
     settings(&env, &json!({"codemode": {"mode": "on"}, "warnings": {}}));
     let bad = "mcpServers.bad: needs `command` (a program) or `url`";
-    let codemode = "warning: `codemode` in the settings has no effect in this version";
     assert!(stderr(&env, &["-p", "hi"]).contains(bad));
-    assert_eq!(
-        stderr(&env, &["--no-mcp", "-p", "hi"]),
-        format!("pi: {codemode}; see `pi doctor`\n")
-    );
+    assert_eq!(stderr(&env, &["--no-mcp", "-p", "hi"]), "");
     let found = doctor(&env, "mcp");
     assert!(found.len() == 1 && found[0].contains(bad), "{found:?}");
-    let idle = "warning: without effect in this version: codemode, warnings";
+    let idle = "warning: without effect in this version: warnings";
     assert_eq!(doctor(&env, "settings")[1], idle);
     // A broken file was meant to start something.
     write(&env.agent().join("mcp.json"), "{");
@@ -112,8 +108,8 @@ fn tools_that_do_not_exist_are_reported() {
     let cases: &[(&[&str], &str)] = &[
         (&["--tools", "read,grpe"], "pi: warning: unknown tool \"grpe\"; did you mean grep?\n"),
         (
-            &["--tools", "+codemode"],
-            "pi: warning: the tool \"codemode\" of the TypeScript pi is not in this version\n",
+            &["--tools", "+powershell,+codemode"],
+            "pi: warning: the tool \"powershell\" of the TypeScript pi is not in this version\n",
         ),
         (&["-xt", "powershell,mcp__*,bash"], ""),
     ];

@@ -21,6 +21,7 @@ pub(super) fn defaults() -> Map<String, Value> {
         "defaultProjectTrust": "ask",
         "defaultTools": default_tools(),
         "changedFiles": "warn",
+        "codemode": { "mode": "on", "inlineBudget": settings.codemode().inline_budget },
         "executor": settings.executor().to_string(),
         "checkpoints": {
             "enabled": settings.checkpoints().is_some(),
@@ -75,6 +76,7 @@ mod tests {
         assert_eq!(written.default_project_trust(), absent.default_project_trust());
         assert_eq!(written.default_tools(), Some(default_tools()));
         assert_eq!(written.changed_files(), absent.changed_files());
+        assert_eq!(written.codemode(), absent.codemode());
         assert_eq!(written.executor(), absent.executor());
         assert_eq!(written.checkpoints(), absent.checkpoints());
         assert_eq!(written.compaction(None), absent.compaction(None));

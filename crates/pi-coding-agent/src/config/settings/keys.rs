@@ -13,22 +13,14 @@ pub struct SettingKey {
     /// Description of a key that has no effect in this version. It is kept in the file for other
     /// programs and later versions.
     pub idle: Option<&'static str>,
-    /// The key has no effect although it would change the requests or the tools of a run, so every
-    /// run reports it. Keys of the screen, of updates and of telemetry are reported by checks of
-    /// the configuration only.
-    pub reported: bool,
 }
 
 const fn key(name: &'static str) -> SettingKey {
-    SettingKey { name, user_only: false, idle: None, reported: false }
+    SettingKey { name, user_only: false, idle: None }
 }
 
 const fn idle(name: &'static str, description: &'static str) -> SettingKey {
-    SettingKey { name, user_only: false, idle: Some(description), reported: false }
-}
-
-const fn reported(key: SettingKey) -> SettingKey {
-    SettingKey { reported: true, ..key }
+    SettingKey { name, user_only: false, idle: Some(description) }
 }
 
 const fn user_only(key: SettingKey) -> SettingKey {
@@ -61,7 +53,7 @@ pub const KEYS: &[SettingKey] = &[
     key("defaultTools"),
     key("changedFiles"),
     user_only(key("executor")),
-    reported(idle("codemode", "Tools that are called from scripts.")),
+    key("codemode"),
     user_only(key("guard")),
     user_only(key("limits")),
     key("hooks"),

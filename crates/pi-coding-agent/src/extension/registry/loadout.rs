@@ -22,6 +22,9 @@ pub struct CallableTool {
     pub namespace: Option<Namespace>,
     /// Schema of the structured content of results.
     pub output_schema: Option<Value>,
+    /// Scripts find the tool in the description of `codemode`. Tools that appear and vanish with a
+    /// server are not listed, so that the description stays as it is.
+    pub is_listed: bool,
 }
 
 /// A group of tools, such as those of one server.
@@ -83,12 +86,16 @@ impl CallableTool {
             Some(registration) => registration.output_schema.clone(),
             None => builtin().and_then(|builtin| builtin.output_schema()),
         };
+        let is_listed = registered.is_some_and(|registration| {
+            registration.exposure == Exposure::Codemode && registration.reached_through.is_none()
+        });
         let namespace = registered.and_then(|registration| registration.namespace.clone());
         Self {
             exposure: registered.map_or(Exposure::Direct, |registration| registration.exposure),
             // An object that is not a namespace does not group the tool.
             namespace: namespace.and_then(|value| serde_json::from_value(value).ok()),
             output_schema,
+            is_listed,
             tool,
         }
     }

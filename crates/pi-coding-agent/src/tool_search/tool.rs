@@ -1,0 +1,146 @@
+//! The `tool_search` tool: finds tools that are not declared, and declares them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+
+use pi_agent::{AgentTool, FnTool, ToolError};
+use pi_protocol::Effects;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::TOOL_SEARCH;
+use crate::extension::{
+    CallableTool, Exposure, Extension, ExtensionApi, ExtensionContext, LoadReason, Reply,
+    ToolRegistration, ToolWait,
+};
+use crate::{AgentSession, BuiltinExtension};
+
+/// Path of the extension.
+const PATH: &str = "builtin:tool-search";
+
+/// Tools that a search loads unless the model asks for another number, and at most.
+const DEFAULT_LIMIT: u32 = 8;
+const MAX_LIMIT: u32 = 32;
+
+/// Characters of a description in the result.
+const SHOWN: usize = 300;
+
+const DESCRIPTION: &str = "Find tools that are not declared to you yet, such as tools of MCP \
+    servers, and load them. Describe what the tool should do in a few keywords, or give its name. \
+    Tools that fit are declared from your next call on.";
+
+#[derive(Deserialize, JsonSchema)]
+struct Parameters {
+    /// What the tool should do, in a few keywords, or its name.
+    query: String,
+    /// Maximum number of tools to load; 8 unless given.
+    limit: Option<u32>,
+}
+
+/// Returns the built-in extension that adds the tool. It becomes active when a tool is registered
+/// that the model reaches through it.
+pub fn builtin() -> BuiltinExtension {
+    BuiltinExtension::new(PATH, |_| Arc::new(ToolSearch::default()))
+}
+
+#[derive(Default)]
+struct ToolSearch {
+    context: Arc<OnceLock<ExtensionContext>>,
+}
+
+impl Extension for ToolSearch {
+    fn path(&self) -> &str {
+        PATH
+    }
+
+    fn load<'a>(&'a self, api: &'a ExtensionApi, _reason: LoadReason) -> Reply<'a, ()> {
+        Box::pin(async move {
+            // An extension of the user replaces the tool.
+            if !api.registry().has_tool(TOOL_SEARCH) {
+                let tool = tool(Arc::clone(&self.context));
+                let registration =
+                    ToolRegistration::new(tool).exposure(Exposure::ModelOnly).inactive();
+                api.register_tool(registration.internal())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn bind(&self, context: &ExtensionContext) {
+        // Each session has an instance of its own.
+        let _ = self.context.set(context.clone());
+    }
+}
+
+fn tool(context: Arc<OnceLock<ExtensionContext>>) -> Arc<dyn AgentTool> {
+    let tool = FnTool::typed(TOOL_SEARCH, DESCRIPTION, move |given: Parameters, _| {
+        let session = context.get().and_then(ExtensionContext::session);
+        async move {
+            let session = session.ok_or_else(|| ToolError::new("The session has ended."))?;
+            session.wait_for_tools(ToolWait::All).await;
+            Ok(load(&session, &given))
+        }
+    });
+    let tool = tool
+        .label("tool search")
+        .prompt_snippet("Find tools that are not declared yet, and load them")
+        .effects(|_| Effects::none());
+    Arc::new(tool)
+}
+
+/// Searches, and declares what was found from the next request on.
+fn load(session: &AgentSession, given: &Parameters) -> String {
+    let limit = given.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let active = session.active_tools();
+    let mut names: Vec<String> =
+        active.iter().map(|tool| tool.declaration().name.clone()).collect();
+    let mut callable: BTreeMap<String, CallableTool> =
+        session.callable().into_iter().map(|one| (one.name().to_owned(), one)).collect();
+    callable.retain(|name, _| !names.contains(name));
+    let index = session.tool_index();
+    let found = index.search(&given.query, limit as usize, |name| callable.contains_key(name));
+    if found.tools.is_empty() {
+        return nothing(session, given, &found.nearest);
+    }
+    let mut text = String::new();
+    let count = found.tools.len();
+    let tools = if count == 1 { "tool. It is" } else { "tools. They are" };
+    // Writing to a string cannot fail.
+    let _ = write!(text, "Loaded {count} {tools} available from your next call:");
+    for name in &found.tools {
+        let description = callable.get(name).map_or("", |one| &one.tool.declaration().description);
+        let _ = write!(text, "\n- {name}: {}", one_line(description));
+    }
+    names.extend(found.tools);
+    session.set_active_tools(&names);
+    text
+}
+
+/// Says that no tool fits, and what there is instead.
+fn nothing(session: &AgentSession, given: &Parameters, nearest: &[String]) -> String {
+    let active = session.active_tools();
+    let is_active = |name: &str| active.iter().any(|tool| tool.declaration().name == name);
+    let loaded = session.tool_index().search(&given.query, 1, is_active);
+    if let Some(name) = loaded.tools.first() {
+        return format!("No further tool fits. {name} is declared to you already.");
+    }
+    match nearest {
+        [] => "No tool fits, and nothing was loaded. Try other keywords.".to_owned(),
+        nearest => format!(
+            "No tool fits, and nothing was loaded. The nearest names are: {}. Search for one of \
+             these names to load it.",
+            nearest.join(", ")
+        ),
+    }
+}
+
+/// Returns the first paragraph of a description in one line of bounded length.
+fn one_line(description: &str) -> String {
+    let first = description.split("\n\n").next().unwrap_or_default();
+    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

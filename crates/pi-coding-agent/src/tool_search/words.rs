@@ -1,0 +1,81 @@
+//! Terms: the words of names, descriptions and queries in one form.
+
+/// Words that say nothing about a tool.
+const STOP_WORDS: [&str; 21] = [
+    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "is", "it", "of", "on",
+    "or", "that", "the", "this", "to", "with",
+];
+
+/// Returns the terms of a text: identifiers are cut at changes of case and at signs, all is in
+/// lower case and in the singular, and words without meaning are left out.
+pub(super) fn terms(text: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        for part in parts(word) {
+            let part = part.to_lowercase();
+            if !STOP_WORDS.contains(&part.as_str()) {
+                terms.push(singular(part));
+            }
+        }
+    }
+    terms
+}
+
+/// Cuts `getHTMLPage` into `get`, `HTML` and `Page`.
+fn parts(word: &str) -> Vec<&str> {
+    let characters: Vec<(usize, char)> = word.char_indices().collect();
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, window) in characters.windows(2).enumerate() {
+        let [(_, left), (middle, right)] = window else { continue };
+        let next = characters.get(at + 2).map(|(_, next)| *next);
+        let begins_word = right.is_uppercase()
+            && (!left.is_uppercase() || next.is_some_and(|next| next.is_lowercase()));
+        if begins_word {
+            parts.push(&word[start..*middle]);
+            start = *middle;
+        }
+    }
+    if start < word.len() {
+        parts.push(&word[start..]);
+    }
+    parts
+}
+
+/// Removes the ending of a plural. The result need not be a word, only the same for both forms.
+fn singular(mut word: String) -> String {
+    if word.len() > 4 && word.ends_with("ies") {
+        word.truncate(word.len() - 3);
+        word.push('y');
+    } else if ["sses", "xes", "ches", "shes"].iter().any(|ending| word.ends_with(ending)) {
+        word.truncate(word.len() - 2);
+    } else if word.len() > 3
+        && word.ends_with('s')
+        && !["ss", "us", "is"].iter().any(|ending| word.ends_with(ending))
+    {
+        word.truncate(word.len() - 1);
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_into_terms() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("read_text_file", &["read", "text", "file"]),
+            ("getHTMLPage", &["get", "html", "page"]),
+            ("list-repositories", &["list", "repository"]),
+            ("the status of the boxes", &["status", "box"]),
+            ("classes, buses and gas", &["class", "buse", "gas"]),
+            ("Müller's Straße", &["müller", "s", "straße"]),
+            ("", &[]),
+            ("__  --", &[]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(terms(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The calls of a script: made as nested calls of the session, a few at a time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use pi_agent::{BoxFuture, Budget, FinishedCall, ToolOutput, Updates};
+use pi_coding_agent::AgentSession;
+use pi_coding_agent::session::NestedCall;
+use pi_protocol::{CancelToken, Usage, UserBlock};
+use serde_json::{Map, Value, json};
+
+use super::catalog::Catalog;
+use super::script::Request;
+
+/// Calls that the details show; characters of their arguments and errors.
+const MAX_SHOWN: usize = 256;
+const MAX_ARGUMENTS: usize = 2_000;
+const MAX_ERROR: usize = 500;
+
+/// Calls whose every change is reported; of later ones only some are.
+const REPORTED: usize = 32;
+const REPORTED_OF_LATER: usize = 16;
+
+/// Bytes of a result as JSON that a script can receive.
+const MAX_RESULT: usize = 64 * 1024 * 1024;
+
+/// Time for calls to end after they were cancelled.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Bounds on the calls of one script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fanout {
+    /// All calls.
+    pub(super) calls: u32,
+    /// Calls at the same time; others wait.
+    pub(super) parallel: usize,
+}
+
+/// The calls of a script.
+pub(super) struct Calls {
+    pub(super) session: AgentSession,
+    /// Id of the call of `codemode`.
+    pub(super) parent_id: String,
+    pub(super) budget: Budget,
+    pub(super) updates: Updates,
+    pub(super) catalog: Arc<Catalog>,
+    /// Cancels all calls.
+    pub(super) cancel: CancelToken,
+    pub(super) fanout: Fanout,
+    records: Vec<Record>,
+    usage: Option<Usage>,
+    waiting: VecDeque<Request>,
+    running: FuturesUnordered<BoxFuture<'static, (u32, FinishedCall)>>,
+    changes: usize,
+}
+
+/// A call as the details show it.
+#[derive(Debug)]
+struct Record {
+    number: u32,
+    name: String,
+    arguments: String,
+    started: Instant,
+    /// Duration, error and cost; `None` while the call runs.
+    result: Option<(Duration, Option<String>, f64)>,
+}
+
+impl Calls {
+    pub(super) fn new(
+        session: AgentSession,
+        parent_id: String,
+        budget: Budget,
+        updates: Updates,
+        catalog: Arc<Catalog>,
+        cancel: CancelToken,
+        fanout: Fanout,
+    ) -> Self {
+        Self {
+            session,
+            parent_id,
+            budget,
+            updates,
+            catalog,
+            cancel,
+            fanout,
+            records: Vec::new(),
+            usage: None,
+            waiting: VecDeque::new(),
+            running: FuturesUnordered::new(),
+            changes: 0,
+        }
+    }
+
+    /// Makes a call, as soon as there is room for it.
+    pub(super) fn request(&mut self, request: Request) {
+        self.waiting.push_back(request);
+        self.start_waiting();
+    }
+
+    fn start_waiting(&mut self) {
+        while self.running.len() < self.fanout.parallel
+            && let Some(request) = self.waiting.pop_front()
+        {
+            self.start(request);
+        }
+    }
+
+    fn start(&mut self, request: Request) {
+        let Request { number, tool, arguments } = request;
+        self.records.push(Record {
+            number,
+            name: tool.clone(),
+            arguments: arguments.chars().take(MAX_ARGUMENTS).collect(),
+            started: Instant::now(),
+            result: None,
+        });
+        let nested = NestedCall {
+            id: format!("{}/{number}", self.parent_id),
+            parent_id: self.parent_id.clone(),
+            name: tool,
+            // A text that is no object has no arguments, which the schema of the tool refuses.
+            arguments: serde_json::from_str::<Map<String, Value>>(&arguments).unwrap_or_default(),
+            budget: Some(self.budget.clone()),
+        };
+        let (session, cancel) = (self.session.clone(), self.cancel.clone());
+        self.running.push(Box::pin(async move {
+            let silent = Updates::new(|_| {});
+            (number, session.execute_nested(nested, cancel, silent).await)
+        }));
+        self.report();
+    }
+
+    /// Waits for the end of a call. Returns its number, and its value as JSON text or its error.
+    /// Never returns while no call runs.
+    pub(super) async fn next(&mut self) -> (u32, Result<String, String>) {
+        let Some((number, finished)) = self.running.next().await else {
+            return std::future::pending().await;
+        };
+        self.finish(number, &finished);
+        self.start_waiting();
+        let record = self.records.iter().find(|record| record.number == number);
+        let tool = record.and_then(|record| self.catalog.find(&record.name));
+        let has_schema = tool.is_some_and(|tool| tool.output_schema.is_some());
+        (number, value_of(&finished, has_schema))
+    }
+
+    fn finish(&mut self, number: u32, finished: &FinishedCall) {
+        let usage = finished.result.usage.as_ref();
+        if let Some(usage) = usage {
+            *self.usage.get_or_insert_default() += usage;
+        }
+        let Some(record) = self.records.iter_mut().find(|record| record.number == number) else {
+            return;
+        };
+        let error = finished.is_error.then(|| text_of(&finished.result));
+        let error = error.map(|text| text.chars().take(MAX_ERROR).collect());
+        let cost = usage.map_or(0.0, |usage| usage.cost.total);
+        record.result = Some((record.started.elapsed(), error, cost));
+        self.report();
+    }
+
+    /// Cancels the calls that still run, and waits a moment for their ends.
+    pub(super) async fn end(&mut self) {
+        self.cancel.cancel();
+        self.waiting.clear();
+        let ending = async {
+            while let Some((number, finished)) = self.running.next().await {
+                self.finish(number, &finished);
+            }
+        };
+        // A call that does not end in time is dropped.
+        let _ = tokio::time::timeout(GRACE, ending).await;
+    }
+
+    /// Reports the calls so far. With many calls, only some changes are reported.
+    pub(super) fn report(&mut self) {
+        self.changes += 1;
+        if self.records.len() <= REPORTED || self.changes.is_multiple_of(REPORTED_OF_LATER) {
+            let output = ToolOutput::blocks(Vec::new()).with_details(self.details());
+            self.updates.send(output);
+        }
+    }
+
+    /// Returns the calls for the user interface.
+    pub(super) fn details(&self) -> Value {
+        let shown = self.records.iter().take(MAX_SHOWN);
+        let calls: Vec<Value> = shown.map(|record| self.shown(record)).collect();
+        match self.records.len().saturating_sub(MAX_SHOWN) {
+            0 => json!({ "calls": calls }),
+            omitted => json!({ "calls": calls, "omittedCalls": omitted }),
+        }
+    }
+
+    fn shown(&self, record: &Record) -> Value {
+        let mut call = json!({
+            "id": format!("{}/{}", self.parent_id, record.number),
+            "name": record.name,
+            "args": record.arguments,
+            "status": "running",
+        });
+        if let Some((duration, error, cost)) = &record.result {
+            call["status"] = if error.is_some() { "error" } else { "ok" }.into();
+            call["durationMs"] = (duration.as_secs_f64() * 1000.0).into();
+            if let Some(error) = error {
+                call["error"] = error.as_str().into();
+            }
+            if *cost > 0.0 {
+                call["cost"] = (*cost).into();
+            }
+        }
+        call
+    }
+
+    /// Returns the tokens that the calls spent.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage.clone()
+    }
+
+    /// Says which calls a script made before it failed.
+    pub(super) fn summary(&self) -> String {
+        const NAMED: usize = 20;
+        if self.records.is_empty() {
+            return "No tool calls were made.".to_owned();
+        }
+        let calls = self.records.iter().take(NAMED).map(|record| {
+            let status = match &record.result {
+                Some((_, None, _)) => "ok",
+                Some((_, Some(_), _)) => "error",
+                None => "unfinished",
+            };
+            format!("{} ({status})", record.name)
+        });
+        let mut calls: Vec<String> = calls.collect();
+        if let Some(more) = self.records.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            calls.push(format!("and {more} more"));
+        }
+        let calls = calls.join(", ");
+        format!("Tool calls made before the failure (they are not undone): {calls}")
+    }
+}
+
+/// Returns the value of a call for a script as JSON text, or its error.
+fn value_of(finished: &FinishedCall, has_schema: bool) -> Result<String, String> {
+    let structured = finished.result.structured_content.as_ref().filter(|_| has_schema);
+    let value = match structured {
+        // Also of a call that failed, such as a command with another exit code than zero.
+        Some(value) => value.to_string(),
+        None if finished.is_error => return Err(text_of(&finished.result)),
+        None => Value::from(text_of(&finished.result)).to_string(),
+    };
+    if value.len() > MAX_RESULT {
+        return Err(format!(
+            "The result has {} bytes, which is too much for a script.",
+            value.len()
+        ));
+    }
+    Ok(value)
+}
+
+fn text_of(output: &ToolOutput) -> String {
+    let texts = output.content.iter().filter_map(|block| match block {
+        UserBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
