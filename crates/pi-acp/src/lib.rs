@@ -19,6 +19,7 @@ mod errors;
 mod events;
 mod executor;
 mod handshake;
+mod mcp_servers;
 mod options;
 mod params;
 mod replay;
@@ -34,6 +35,5 @@ mod wire;
 pub use options::{
     CredentialAction, DeleteSession, OpenError, OpenRequest, OpenSession, Opened, Options,
 };
-pub use params::ClientMcpServer;
 pub use pi_jsonrpc::Ended;
 pub use server::serve;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::guard::Approvals;
+use pi_coding_agent::mcp::ConfiguredServer;
 use pi_coding_agent::{AgentOptions, AgentRuntime, Environment, SessionSelector, WrapExecutor};
 use serde_json::{Value, json};
-
-use crate::params::ClientMcpServer;
 
 /// Opens sessions. The error is a sentence for the user.
 pub type OpenSession =
@@ -67,7 +66,7 @@ pub struct OpenRequest {
     /// Directories that sandboxed commands can write besides the working directory.
     pub additional_directories: Vec<PathBuf>,
     /// Servers that the client brings.
-    pub mcp_servers: Vec<ClientMcpServer>,
+    pub mcp_servers: Vec<ConfiguredServer>,
     /// The user.
     pub ui: Arc<dyn Ui>,
     /// Earlier approvals of the session.
@@ -95,6 +94,7 @@ impl OpenRequest {
         options.ui = self.ui;
         options.approvals = self.approvals;
         options.wrap_executor = self.wrap_executor;
+        options.mcp_servers = self.mcp_servers;
         let guard = options.settings.entry("guard").or_insert_with(|| json!({}));
         if let Value::Object(guard) = guard {
             if let Some(profile) = self.profile {

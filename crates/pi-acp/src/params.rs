@@ -1,7 +1,6 @@
 //! The parameters of the client's requests, in the forms of both versions. Unknown fields are
 //! ignored, and lists that are absent are empty.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pi_jsonrpc::{Error, Id};
@@ -146,75 +145,4 @@ pub(crate) struct Authenticate {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CancelRequest {
     pub(crate) request_id: Id,
-}
-
-/// An MCP server that a client wants a session to use.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClientMcpServer {
-    /// A program that talks over its standard streams.
-    Stdio {
-        /// Name of the server.
-        name: String,
-        /// The program.
-        command: String,
-        /// Its arguments.
-        args: Vec<String>,
-        /// Variables of its environment.
-        env: BTreeMap<String, String>,
-    },
-    /// A server on the network.
-    Http {
-        /// Name of the server.
-        name: String,
-        /// Address of the server.
-        url: String,
-        /// Headers of every request.
-        headers: BTreeMap<String, String>,
-    },
-}
-
-#[derive(Deserialize)]
-struct McpServer {
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    name: String,
-    command: Option<String>,
-    #[serde(default, deserialize_with = "list")]
-    args: Vec<String>,
-    #[serde(default, deserialize_with = "list")]
-    env: Vec<Pair>,
-    url: Option<String>,
-    #[serde(default, deserialize_with = "list")]
-    headers: Vec<Pair>,
-}
-
-#[derive(Deserialize)]
-struct Pair {
-    name: String,
-    value: String,
-}
-
-impl ClientMcpServer {
-    /// Reads a server. A transport that is not supported is an error.
-    pub(crate) fn read(value: Value) -> Result<Self, Error> {
-        let server: McpServer = serde_json::from_value(value)
-            .map_err(|error| Error::invalid_params(format!("mcpServers: {error}")))?;
-        let name = server.name;
-        let pairs = |all: Vec<Pair>| all.into_iter().map(|pair| (pair.name, pair.value)).collect();
-        let missing =
-            |what: &str| Error::invalid_params(format!("the MCP server {name:?} has no {what}"));
-        match server.kind.as_deref() {
-            None | Some("stdio") => {
-                let command = server.command.ok_or_else(|| missing("command"))?;
-                Ok(Self::Stdio { command, args: server.args, env: pairs(server.env), name })
-            }
-            Some("http") => {
-                let url = server.url.ok_or_else(|| missing("url"))?;
-                Ok(Self::Http { url, headers: pairs(server.headers), name })
-            }
-            Some(kind) => Err(Error::invalid_params(format!(
-                "the MCP server {name:?} uses the transport {kind:?}; use stdio or http"
-            ))),
-        }
-    }
 }

@@ -15,11 +15,11 @@ use crate::client::Client;
 use crate::errors::{self, no_session};
 use crate::executor::Through;
 use crate::options::Options;
-use crate::params::{self, ClientMcpServer, OpenSession};
+use crate::params::{self, OpenSession};
 use crate::session::{Answered, OpenPlan, Session};
 use crate::update::{Severity, State as Activity, Stop, Update};
 use crate::wire::Version;
-use crate::{config, content, handshake, replay, store, wire};
+use crate::{config, content, handshake, mcp_servers, replay, store, wire};
 
 /// Most sessions that are open at a time.
 const SESSIONS: usize = 32;
@@ -304,7 +304,7 @@ impl Server {
             let problem = format!("{SESSIONS} sessions are open; close one with session/close");
             return Err(Error::new(Error::INVALID_REQUEST, problem));
         }
-        let mcp_servers = mcp_servers.into_iter().map(ClientMcpServer::read);
+        let mcp_servers = mcp_servers.into_iter().map(mcp_servers::read);
         let offered = &client.capabilities;
         let plan = OpenPlan {
             cwd,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use pi_agent::{Limit, Outcome};
 use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::guard::Approvals;
+use pi_coding_agent::mcp::ConfiguredServer;
 use pi_coding_agent::session::{Disposition, PromptError, PromptOptions, Run, Subscription};
 use pi_coding_agent::{AgentRuntime, AgentSession, SessionSelector, WrapExecutor};
 use pi_jsonrpc::Error;
@@ -21,7 +22,6 @@ use crate::errors::{auth_required, open_error};
 use crate::events::Reporter;
 use crate::executor::{Bound, ClientExecutor, Through};
 use crate::options::{OpenRequest, OpenSession, Opened};
-use crate::params::ClientMcpServer;
 use crate::store::one_line;
 use crate::ui::ClientUi;
 use crate::update::{Block, State, Stop, Update};
@@ -45,7 +45,7 @@ pub(crate) struct Session {
 pub(crate) struct OpenPlan {
     pub(crate) cwd: PathBuf,
     pub(crate) additional_directories: Vec<PathBuf>,
-    pub(crate) mcp_servers: Vec<ClientMcpServer>,
+    pub(crate) mcp_servers: Vec<ConfiguredServer>,
     pub(crate) profiles: Vec<&'static str>,
     pub(crate) through: Through,
     pub(crate) open: OpenSession,
