@@ -170,14 +170,15 @@ impl Outlet for PipeOutlet {
 async fn tell_changes(pipes: Arc<Pipes>, connection: Connection) {
     let mut changes = pipes.server.changes().subscribe();
     loop {
-        let change = match changes.recv().await {
-            Ok(change) => change,
-            Err(RecvError::Lagged(_)) => continue,
-            Err(RecvError::Closed) => return,
-        };
+        let change = changes.recv().await;
         let session = pipes.session().clone();
-        let notice = session.and_then(|session| session.notice(&change));
-        if let Some(Notification { method, params }) = notice {
+        let notices = match (change, session) {
+            (Err(RecvError::Closed), _) => return,
+            (_, None) => Vec::new(),
+            (Ok(change), Some(session)) => session.notice(&change).into_iter().collect(),
+            (Err(RecvError::Lagged(_)), Some(session)) => session.everything(),
+        };
+        for Notification { method, params } in notices {
             let _ = connection.notify(&method, params).await;
         }
     }

@@ -103,6 +103,14 @@ impl Session {
         Some(notice(change))
     }
 
+    /// Returns the notifications for a client that missed changes, which may have been any.
+    pub(super) fn everything(&self) -> Vec<Notification> {
+        let lists = [Change::Tools, Change::Resources, Change::Prompts];
+        let uris = self.lock().subscriptions.clone();
+        let resources = uris.into_iter().map(|uri| Change::Resource { uri });
+        lists.into_iter().chain(resources).map(|change| notice(&change)).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,7 +16,7 @@ use super::body::{self, Body};
 use super::headers::{self, SESSION, VERSION};
 use super::modern::respond;
 use super::sessions::{HttpSession, SessionOutlet};
-use super::stream::{Events, Reader};
+use super::stream::{Events, KEEP_ALIVE, Reader};
 use super::{Http, problem};
 
 /// The most requests of a session at a time.
@@ -77,7 +77,8 @@ pub(super) fn get(http: &Http, headers: &HeaderMap) -> Response<Body> {
     log.close_readers();
     let reader = at.map_or_else(|| Reader::of_future(&log), |at| Reader::new(&log, at));
     let is_primed = is_newest(&session);
-    body::events(Events { name: Some(name), is_primed, first: None }.write(reader, session))
+    let (name, keep_alive) = (Some(name), KEEP_ALIVE);
+    body::events(Events { name, is_primed, first: None, keep_alive }.write(reader, session))
 }
 
 /// Ends a session.

@@ -1,6 +1,7 @@
 //! Requests of modern clients: each is complete in itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
@@ -16,8 +17,11 @@ use super::super::listen::listen;
 use super::super::service::Listing;
 use super::super::{HEADER_MISMATCH, MISSING_CAPABILITY, Server, UNSUPPORTED_VERSION, envelope};
 use super::body::{self, Body};
-use super::stream::{Events, Log, Reader};
+use super::stream::{Events, KEEP_ALIVE, Log, Reader};
 use super::{Http, headers, problem};
+
+/// The time after which a response begins as a stream: clients do not wait long for its head.
+const HEAD_WAIT: Duration = Duration::from_secs(5);
 
 /// Answers a message of a modern client.
 pub(super) async fn post(http: &Http, headers: &HeaderMap, message: Message) -> Response<Body> {
@@ -66,7 +70,10 @@ pub(super) async fn respond<T: Send + 'static>(
     name: Option<(u64, bool)>,
 ) -> Response<Body> {
     let mut reader = Reader::new(log, 0);
-    let mut first = reader.next().await;
+    let mut first = match is_streamed {
+        true => tokio::time::timeout(HEAD_WAIT, reader.next()).await.unwrap_or(None),
+        false => reader.next().await,
+    };
     while !is_streamed && !reader.is_at_end() && first.is_some() {
         first = reader.next().await;
     }
@@ -78,7 +85,8 @@ pub(super) async fn respond<T: Send + 'static>(
         first => {
             let (name, is_primed) =
                 name.map_or((None, false), |(name, primed)| (Some(name), primed));
-            body::events(Events { name, is_primed, first }.write(reader, keep))
+            let keep_alive = KEEP_ALIVE;
+            body::events(Events { name, is_primed, first, keep_alive }.write(reader, keep))
         }
     }
 }

@@ -160,15 +160,15 @@ impl HttpSession {
 /// Tells an old client about changes, until its session is gone.
 async fn tell_changes(session: Weak<HttpSession>, mut changes: broadcast::Receiver<Change>) {
     loop {
-        let change = match changes.recv().await {
-            Ok(change) => change,
-            Err(RecvError::Lagged(_)) => continue,
+        let change = changes.recv().await;
+        let Some(session) = session.upgrade() else { return };
+        let notices = match change {
+            Ok(change) => session.session.notice(&change).into_iter().collect(),
+            Err(RecvError::Lagged(_)) => session.session.everything(),
             Err(RecvError::Closed) => return,
         };
-        let Some(session) = session.upgrade() else { return };
-        if let (Some(notice), Some((_, log))) =
-            (session.session.notice(&change), session.standing())
-        {
+        let Some((_, log)) = session.standing() else { return };
+        for notice in notices {
             log.push(&Message::Notification(notice));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
@@ -11,6 +12,9 @@ use tokio::sync::watch;
 /// The most messages, and bytes of them, that are kept for a reader. Older ones are lost.
 const MESSAGES: usize = 512;
 const BYTES: usize = 64 << 20;
+
+/// The time after which a stream without messages shows that it is alive.
+pub(super) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The time after which a client should come back, in milliseconds.
 const RETRY: u32 = 500;
@@ -166,6 +170,8 @@ pub(super) struct Events {
     pub(super) is_primed: bool,
     /// A message that was read already.
     pub(super) first: Option<Arc<str>>,
+    /// The longest silence.
+    pub(super) keep_alive: Duration,
 }
 
 impl Events {
@@ -185,8 +191,13 @@ impl Events {
         let rest = futures_util::stream::unfold((reader, keep), move |(mut reader, keep)| {
             let events = self.clone();
             async move {
-                let text = reader.next().await?;
-                Some((events.event(reader.at, &text), (reader, keep)))
+                let next = tokio::time::timeout(events.keep_alive, reader.next()).await;
+                let bytes = match next {
+                    Ok(text) => events.event(reader.at, &text?),
+                    // A comment: clients and proxies would give up a silent connection.
+                    Err(_) => Bytes::from_static(b":\n\n"),
+                };
+                Some((bytes, (reader, keep)))
             }
         });
         futures_util::StreamExt::chain(begin, rest)
@@ -198,5 +209,31 @@ impl Events {
 
     fn id(&self, number: u64) -> String {
         self.name.map(|name| format!("id: {name}-{number}\n")).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt as _;
+    use pi_jsonrpc::Message;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_silent_stream_shows_that_it_is_alive() {
+        let log = Arc::new(Log::default());
+        let keep_alive = Duration::from_millis(1);
+        let events = Events { name: Some(7), is_primed: false, first: None, keep_alive };
+        let mut written = Box::pin(events.write(Reader::new(&log, 0), ()));
+        assert_eq!(written.next().await.as_deref(), Some(b":\n\n".as_slice()));
+        log.finish(&Message::notification("n", None));
+        let event = loop {
+            let bytes = written.next().await.expect("an event");
+            if bytes.as_ref() != b":\n\n" {
+                break bytes;
+            }
+        };
+        assert!(event.starts_with(b"id: 7-1\n"), "{event:?}");
+        assert_eq!(written.next().await, None);
     }
 }
