@@ -43,11 +43,11 @@ pub use questions::{
 };
 pub use registry::{
     ArgumentCompleter, CallableTool, Command, CommandHandler, Completion, CompletionProvider,
-    CompletionRequest, Exposure, Flag, FlagKind, FlagValue, Loadout, LoadoutChange, NamedCommand,
-    Namespace, PrepareLoadout, ProviderRegistration, Registry, RegistryError, RenderRequest,
-    RenderTarget, Rendered, RenderedTool, Renderer, Route, RouteReason, RouteRequest, Router,
-    Shortcut, Suggestion, Suggestions, ToolRegistration, ToolWait, VIRTUAL_API, VirtualModel,
-    WaitForTools, command_handler,
+    CompletionRequest, Exposure, Flag, FlagKind, FlagValue, Loadout, LoadoutChange,
+    McpRegistration, NamedCommand, Namespace, PrepareLoadout, ProviderRegistration, Registry,
+    RegistryError, RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Route,
+    RouteReason, RouteRequest, Router, Shortcut, Suggestion, Suggestions, ToolRegistration,
+    ToolWait, VIRTUAL_API, VirtualModel, WaitForTools, command_handler,
 };
 pub use runner::{Asked, ExtensionFailure, Extensions};
 pub use ui::{

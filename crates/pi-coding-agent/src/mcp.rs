@@ -35,5 +35,6 @@ mod text;
 mod tool;
 
 pub(crate) use extension::McpExtension;
+pub(crate) use names::is_mcp_tool;
 pub use servers::{McpOptions, McpServers, ServerError};
 pub use state::{ConfiguredServer, Origin, ServerState, ServerStatus};

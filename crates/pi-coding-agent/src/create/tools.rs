@@ -10,6 +10,7 @@ use pi_tools::toolset::{self, Builtin};
 
 use crate::config::Settings;
 use crate::config::settings::default_tools;
+use crate::mcp::is_mcp_tool;
 
 /// Restrictions on the tools of a session. The default restricts nothing: the settings decide.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -182,13 +183,16 @@ impl ToolSelection {
 pub struct ToolFilter {
     only: Option<Vec<GlobMatcher>>,
     excluded: Vec<GlobMatcher>,
+    /// Tools of MCP servers are admitted although the list of names does not name them.
+    keeps_mcp: bool,
 }
 
 impl ToolFilter {
     /// Returns true if a tool of this name may be offered to the model.
     pub(crate) fn admits(&self, name: &str) -> bool {
         let matches = |patterns: &Vec<GlobMatcher>| patterns.iter().any(|p| p.is_match(name));
-        self.only.as_ref().is_none_or(matches) && !matches(&self.excluded)
+        let is_kept = self.keeps_mcp && is_mcp_tool(name);
+        (is_kept || self.only.as_ref().is_none_or(matches)) && !matches(&self.excluded)
     }
 }
 
@@ -205,7 +209,13 @@ impl ToolSelection {
             None if self.none => Some(Vec::new()),
             Some(ToolChoice::Change(_)) | None => None,
         };
-        ToolFilter { only, excluded: patterns(&self.exclude) }
+        let keeps_mcp = match &self.choice {
+            Some(ToolChoice::Only(names)) => {
+                !self.none && !names.iter().any(|name| name.starts_with("mcp__"))
+            }
+            _ => false,
+        };
+        ToolFilter { only, excluded: patterns(&self.exclude), keeps_mcp }
     }
 }
 

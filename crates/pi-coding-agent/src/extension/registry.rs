@@ -9,6 +9,7 @@ mod commands;
 mod flags;
 mod items;
 mod loadout;
+mod mcp_servers;
 mod replace;
 mod tool_wait;
 mod virtual_models;
@@ -28,6 +29,8 @@ pub use items::{
     Suggestions, ToolRegistration,
 };
 pub use loadout::{CallableTool, Loadout, LoadoutChange, Namespace, PrepareLoadout};
+pub use mcp_servers::McpRegistration;
+use mcp_servers::ObserveServers;
 pub use tool_wait::{ToolWait, WaitForTools};
 pub use virtual_models::{Route, RouteReason, RouteRequest, Router, VIRTUAL_API, VirtualModel};
 
@@ -50,6 +53,8 @@ struct Contents {
     extensions: Vec<Arc<dyn Extension>>,
     tools: Vec<Owned<ToolRegistration>>,
     tool_waits: Vec<Owned<WaitForTools>>,
+    mcp_servers: Vec<Owned<McpRegistration>>,
+    on_mcp_servers: Option<ObserveServers>,
     commands: Vec<Owned<Command>>,
     flags: Vec<Owned<Flag>>,
     flag_values: Vec<(String, FlagValue)>,
@@ -85,6 +90,24 @@ pub enum RegistryError {
         /// Name of the tool.
         name: String,
         /// Path of the extension.
+        owner: String,
+    },
+    /// The configuration of an MCP server is invalid.
+    #[error("Invalid MCP server registered by extension \"{owner}\": server \"{name}\"{problem}")]
+    McpServer {
+        /// Name of the server.
+        name: String,
+        /// Path of the extension.
+        owner: String,
+        /// Problem of the configuration, after the place in it.
+        problem: String,
+    },
+    /// Another extension has registered an MCP server of this name.
+    #[error("MCP server \"{name}\" conflicts with {owner}")]
+    McpConflict {
+        /// Name of the server.
+        name: String,
+        /// Path of the extension that has it.
         owner: String,
     },
     /// A command has no name.
@@ -411,6 +434,7 @@ impl Registry {
         contents.extensions.retain(|extension| extension.path() != owner);
         contents.tools.retain(|item| *item.owner != *owner);
         contents.tool_waits.retain(|item| *item.owner != *owner);
+        contents.mcp_servers.retain(|item| *item.owner != *owner);
         contents.commands.retain(|item| *item.owner != *owner);
         contents.flags.retain(|item| *item.owner != *owner);
         contents.shortcuts.retain(|item| *item.owner != *owner);

@@ -8,18 +8,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_guard::policy::Scope as ApprovedScope;
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
 
-use super::config::{self, Approval};
+use super::config::{self, Approval, ServerConfig};
 use super::register::{self, Items};
-use super::section::{self, Listed};
+use super::section::{self, Listed, Way};
 use super::server::Server;
 use super::servers::{FIRST_PROMPT, McpServers};
-use super::state::{ConfiguredServer, ServerState};
+use super::state::{ConfiguredServer, Origin, ServerState};
 use super::tool::McpTool;
 use crate::extension::{
     Answer, Ask, BeforeAgentStart, Exposure, Extension, ExtensionApi, ExtensionContext,
-    ExtensionError, LoadReason, Question, Registry, Reply, RunMode, RunStart, ToolCall,
-    ToolDecision, ToolWait,
+    ExtensionError, LoadReason, McpRegistration, Question, Registry, Reply, RunMode, RunStart,
+    ToolCall, ToolDecision, ToolWait,
 };
 use crate::resources::Section;
 use crate::session::{AgentSession, SessionEvent};
@@ -62,14 +64,12 @@ impl McpExtension {
     }
 
     async fn before_run(&self, question: &BeforeAgentStart, session: &AgentSession) -> RunStart {
+        self.activate(session);
         self.wait_for_declared().await;
         session.refresh_registry();
-        self.activate(session);
         let mut options = (*question.options).clone();
         options.sections.retain(|section| section.name() != section::NAME);
-        let active = session.active_tools();
-        let has = |name: &str| active.iter().any(|tool| tool.declaration().name == name);
-        let text = section::text(self.listed(has("codemode"), has("tool_search")));
+        let text = section::text(self.listed());
         if let Some(section) = text.and_then(|text| Section::new(section::NAME, &text).ok()) {
             options.sections.push(section);
         }
@@ -77,13 +77,12 @@ impl McpExtension {
     }
 
     /// Returns the servers with tools that the model reaches without a declaration.
-    fn listed(&self, scripts: bool, search: bool) -> Vec<Listed> {
+    fn listed(&self) -> Vec<Listed> {
         let servers = self.servers.all();
-        let listed = servers.iter().filter(|server| server.config.enabled).map(|server| Listed {
-            namespace: config::namespace(&server.name),
-            codemode: scripts && server.config.may_expose(Exposure::Codemode),
-            deferred: search && server.config.may_expose(Exposure::Deferred),
-            description: server.description(),
+        let enabled = servers.iter().filter(|server| server.config.enabled);
+        let listed = enabled.filter_map(|server| {
+            let namespace = config::namespace(&server.name);
+            Some(Listed { namespace, way: way(server)?, description: server.description() })
         });
         listed.collect()
     }
@@ -152,25 +151,92 @@ impl McpExtension {
         ToolDecision::allow()
     }
 
-    /// Connects servers when a session starts: all of them where a user waits for nothing, else
-    /// those whose tools requests declare. A server whose lists are fresh is connected by its first
-    /// call.
-    fn start(&self, mode: RunMode) {
-        let cache = &self.servers.0.cache;
-        let is_interactive = matches!(mode, RunMode::Tui | RunMode::Rpc);
-        self.servers.connect_in_background(|server| {
-            let is_wanted = is_interactive || server.config.may_expose(Exposure::Direct);
-            server.config.enabled
-                && is_wanted
-                && !server.lists(cache).is_some_and(|lists| lists.is_fresh())
-        });
-        if self.servers.all().iter().any(|server| server.known_lists().is_some()) {
-            self.servers.0.lists_changed();
+    /// Adds the servers that extensions registered, now and later.
+    fn observe_registrations(&self, context: &ExtensionContext) {
+        let registry = context.api().registry();
+        if !registry.mcp_servers().is_empty() {
+            self.servers.set_servers(with_registered((self.load)(), registry));
         }
+        // Extensions register on threads of their own.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (load, context) = (Arc::clone(&self.load), context.clone());
+        let servers = Arc::downgrade(&self.servers.0);
+        registry.observe_mcp_servers(Arc::new(move || {
+            let (load, context, servers) = (Arc::clone(&load), context.clone(), servers.clone());
+            runtime.spawn(async move {
+                let Some(shared) = servers.upgrade() else { return };
+                let (servers, registry) = (McpServers(shared), context.api().registry().clone());
+                servers.set_servers(with_registered(load(), &registry));
+                start(&servers, context.mode());
+                if let Some(session) = context.session() {
+                    let servers = registered(&registry);
+                    session.emit(SessionEvent::McpServersChange { servers }).await;
+                }
+            });
+        }));
     }
 
     async fn shut_down(&self) {
         self.servers.shutdown().await;
+    }
+}
+
+/// Returns the way in which the model reaches tools of a server that are not declared. The exposure
+/// of the server decides as long as its tools are not known.
+fn way(server: &Server) -> Option<Way> {
+    let config = &server.config;
+    let lists = server.known_lists();
+    let tools = lists.iter().flat_map(|lists| &lists.tools);
+    let exposures: Vec<Exposure> = std::iter::once(config.exposure)
+        .chain(tools.map(|tool| config.exposure_of(&tool.name)))
+        .collect();
+    if exposures.contains(&Exposure::Codemode) {
+        Some(Way::Codemode)
+    } else {
+        exposures.contains(&Exposure::Deferred).then_some(Way::Search)
+    }
+}
+
+/// Returns the configured servers and those that extensions registered. A server of a file takes
+/// precedence.
+fn with_registered(
+    mut configured: Vec<ConfiguredServer>,
+    registry: &Registry,
+) -> Vec<ConfiguredServer> {
+    for (owner, McpRegistration { name, config, .. }) in registry.mcp_servers() {
+        let namespace = config::namespace(&name);
+        let is_taken = configured.iter().any(|other| config::namespace(&other.name) == namespace);
+        if let Ok(config) = ServerConfig::parse(&name, &config)
+            && !is_taken
+        {
+            configured.push(ConfiguredServer { name, origin: Origin::Extension(owner), config });
+        }
+    }
+    configured
+}
+
+/// Returns the registered servers as extensions see them.
+fn registered(registry: &Registry) -> Vec<Value> {
+    let servers = registry.mcp_servers().into_iter();
+    let shown = servers.map(|(owner, server)| {
+        json!({ "name": server.name, "config": server.config, "extensionPath": owner })
+    });
+    shown.collect()
+}
+
+/// Connects servers when a session starts: all of them where a user waits for nothing, else those
+/// whose tools requests declare. A server whose lists are fresh is connected by its first call.
+fn start(servers: &McpServers, mode: RunMode) {
+    let cache = &servers.0.cache;
+    let is_interactive = matches!(mode, RunMode::Tui | RunMode::Rpc);
+    servers.connect_in_background(|server| {
+        let is_wanted = is_interactive || server.config.may_expose(Exposure::Direct);
+        server.config.enabled
+            && is_wanted
+            && !server.lists(cache).is_some_and(|lists| lists.is_fresh())
+    });
+    if servers.all().iter().any(|server| server.known_lists().is_some()) {
+        servers.0.lists_changed();
     }
 }
 
@@ -237,6 +303,7 @@ impl Extension for McpExtension {
             }
         };
         self.servers.bind(context, Arc::new(on_lists));
+        self.observe_registrations(context);
     }
 
     fn unload(&self) {
@@ -251,7 +318,18 @@ impl Extension for McpExtension {
     ) -> Reply<'a, ()> {
         Box::pin(async move {
             match event {
-                SessionEvent::SessionStart { .. } => self.start(context.mode()),
+                SessionEvent::SessionStart { .. } => {
+                    if let Some(session) = context.session() {
+                        self.activate(&session);
+                    }
+                    let (servers, mode) = (self.servers.clone(), context.mode());
+                    // Reading many lists takes longer than a start may.
+                    if matches!(mode, RunMode::Tui | RunMode::Rpc) {
+                        tokio::task::spawn_blocking(move || start(&servers, mode));
+                    } else {
+                        start(&servers, mode);
+                    }
+                }
                 SessionEvent::SessionShutdown { .. } => self.shut_down().await,
                 _ => {}
             }

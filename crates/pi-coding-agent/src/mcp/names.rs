@@ -5,12 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha2::{Digest as _, Sha256};
 
 use super::config::namespace;
+use super::resources;
 
 /// The longest name that all providers accept.
 const LONGEST: usize = 64;
 
 /// Length of the hash that makes a name unique, with its separator.
 const HASH: usize = 9;
+
+/// Returns true if a name is that of a server's tool, or of a tool for the resources of servers.
+pub(crate) fn is_mcp_tool(name: &str) -> bool {
+    name.starts_with("mcp__") || resources::TOOLS.contains(&name)
+}
 
 /// Returns a name for each tool of a server, in order. A name that is too long, that two tools of
 /// the server share, or that `is_taken` by another server ends with a hash.

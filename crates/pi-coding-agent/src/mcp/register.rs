@@ -32,26 +32,32 @@ pub(super) struct Items {
     pub(super) problems: Vec<String>,
 }
 
-/// Makes the tools and commands of all servers whose lists are known.
+/// Makes the tools and commands of all servers whose lists are known. The tools for resources follow
+/// those of the first server that has resources.
 pub(super) fn items(servers: &McpServers) -> Items {
     let weak = WeakServers::new(&servers.0);
     let mut items = Items::default();
-    let mut widest: Option<Exposure> = None;
+    let mut of_resources: Option<(usize, Exposure)> = None;
     for server in servers.all().iter().filter(|server| server.config.enabled) {
         add_tools(server, &weak, &mut items);
         items.commands.extend(prompts::commands(server, &weak));
-        let has_resources = |server: &Arc<Server>| {
-            server.known_lists().is_some_and(|lists| lists.capabilities.resources.is_some())
-        };
-        if has_resources(server) && server.config.exposure != Exposure::Hidden {
-            widest = Some(wider(widest, server.config.exposure));
+        let exposure = server.config.exposure;
+        if has_resources(server) && exposure != Exposure::Hidden {
+            let (at, widest) = of_resources.unwrap_or((items.tools.len(), exposure));
+            of_resources = Some((at, wider(widest, exposure)));
         }
     }
-    if let Some(exposure) = widest {
+    if let Some((at, exposure)) = of_resources {
+        let later = items.tools.split_off(at);
         let tools = resources::tools(&weak).into_iter();
         items.tools.extend(tools.map(|tool| registration(tool, exposure)));
+        items.tools.extend(later);
     }
     items
+}
+
+fn has_resources(server: &Server) -> bool {
+    server.known_lists().is_some_and(|lists| lists.capabilities.resources.is_some())
 }
 
 fn add_tools(server: &Arc<Server>, servers: &WeakServers, items: &mut Items) {
@@ -127,15 +133,12 @@ fn result_schema(structured: Option<&Value>) -> Value {
 }
 
 /// Returns the exposure that reaches more callers.
-fn wider(a: Option<Exposure>, b: Exposure) -> Exposure {
+fn wider(a: Exposure, b: Exposure) -> Exposure {
     let width = |exposure: Exposure| match exposure {
         Exposure::Direct | Exposure::ModelOnly => 3,
         Exposure::Deferred => 2,
         Exposure::Codemode => 1,
         Exposure::Hidden => 0,
     };
-    match a {
-        Some(a) if width(a) >= width(b) => a,
-        _ => b,
-    }
+    if width(a) >= width(b) { a } else { b }
 }

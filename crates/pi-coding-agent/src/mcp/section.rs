@@ -2,9 +2,9 @@
 
 use super::text::clean_line;
 
-/// The longest section and the longest line of a server, in characters.
+/// The longest section and the longest description of a server, in characters.
 const LONGEST: usize = 4096;
-const LONGEST_LINE: usize = 250;
+const LONGEST_DESCRIPTION: usize = 250;
 
 /// The name of the section.
 pub(super) const NAME: &str = "mcp_servers";
@@ -14,35 +14,42 @@ pub(super) const NAME: &str = "mcp_servers";
 pub(super) struct Listed {
     /// Namespace of the server's tools.
     pub(super) namespace: String,
-    /// Tools of the server can be called from codemode scripts.
-    pub(super) codemode: bool,
-    /// Tools of the server can be found with the search tool.
-    pub(super) deferred: bool,
+    /// The way in which the model reaches the tools.
+    pub(super) way: Way,
     /// Description of the server.
     pub(super) description: Option<String>,
 }
 
+/// The way in which the model reaches tools that are not declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Scripts call the tools.
+    Codemode,
+    /// The model searches for the tools, which declares them.
+    Search,
+}
+
 /// Returns the text of the section; `None` without servers.
 pub(super) fn text(mut servers: Vec<Listed>) -> Option<String> {
-    servers.retain(|server| server.codemode || server.deferred);
     if servers.is_empty() {
         return None;
     }
     servers.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+    let has = |way: Way| servers.iter().any(|server| server.way == way);
     let mut text = "MCP servers with tools that are not declared here.".to_owned();
-    if servers.iter().any(|server| server.codemode) {
+    if has(Way::Codemode) {
         text.push_str(" Call tools of servers marked `codemode` in codemode scripts.");
     }
-    if servers.iter().any(|server| server.deferred) {
+    if has(Way::Search) {
         text.push_str(" Find and load tools of servers marked `tool_search` with `tool_search`.");
     }
+    let limit = description_limit(&servers, text.chars().count());
     let mut length = text.chars().count();
-    // The line on servers that are left out must fit, too.
-    let limit = LONGEST - 40;
     for (at, server) in servers.iter().enumerate() {
-        let line = line(server);
+        let line = line(server, limit);
         let added = line.chars().count() + 1;
-        if length + added > limit {
+        // The line on servers that are left out must fit, too.
+        if length + added > LONGEST - 40 && at + 1 < servers.len() {
             text.push_str(&format!("\n- … and {} more servers", servers.len() - at));
             break;
         }
@@ -53,25 +60,38 @@ pub(super) fn text(mut servers: Vec<Listed>) -> Option<String> {
     Some(text)
 }
 
-fn line(server: &Listed) -> String {
-    let ways = match (server.codemode, server.deferred) {
-        (true, true) => "codemode, tool_search",
-        (false, true) => "tool_search",
-        _ => "codemode",
+/// Returns the longest description with which all servers fit.
+fn description_limit(servers: &[Listed], header: usize) -> usize {
+    let length = |limit: usize| {
+        let lines = servers.iter().map(|server| line(server, limit).chars().count() + 1);
+        header + lines.sum::<usize>()
     };
-    let mut line = format!("- {} ({ways})", server.namespace);
-    if let Some(description) = &server.description {
-        let description = clean_line(description, 4 * LONGEST_LINE);
-        let room = LONGEST_LINE.saturating_sub(line.chars().count() + 2);
-        if !description.is_empty() {
-            line.push_str(": ");
-            if description.chars().count() > room {
-                line.extend(description.chars().take(room.saturating_sub(1)));
-                line.push('…');
-            } else {
-                line.push_str(&description);
-            }
-        }
+    let (mut fits, mut too_long) = (0, LONGEST_DESCRIPTION + 1);
+    while fits + 1 < too_long {
+        let middle = usize::midpoint(fits, too_long);
+        if length(middle) <= LONGEST { fits = middle } else { too_long = middle }
+    }
+    fits
+}
+
+/// Returns the line of a server, with its description cut to `limit` characters.
+fn line(server: &Listed, limit: usize) -> String {
+    let way = match server.way {
+        Way::Codemode => "codemode",
+        Way::Search => "tool_search",
+    };
+    let mut line = format!("- {} ({way})", server.namespace);
+    let description = server.description.as_deref().unwrap_or_default();
+    let description = clean_line(description, 4 * LONGEST_DESCRIPTION);
+    if description.is_empty() || limit == 0 {
+        return line;
+    }
+    line.push_str(": ");
+    if description.chars().count() > limit {
+        line.extend(description.chars().take(limit - 1));
+        line.push('…');
+    } else {
+        line.push_str(&description);
     }
     line
 }
@@ -80,28 +100,38 @@ fn line(server: &Listed) -> String {
 mod tests {
     use super::*;
 
-    fn server(name: &str, codemode: bool, deferred: bool, description: &str) -> Listed {
+    fn server(name: &str, way: Way, description: &str) -> Listed {
         let description = (!description.is_empty()).then(|| description.to_owned());
-        Listed { namespace: name.to_owned(), codemode, deferred, description }
+        Listed { namespace: name.to_owned(), way, description }
     }
 
     #[test]
     fn servers_are_sorted_and_bounded() {
-        assert_eq!(text(vec![server("mcp__direct", false, false, "")]), None);
+        assert_eq!(text(Vec::new()), None);
         let servers = vec![
-            server("mcp__b", true, false, ""),
-            server("mcp__a", true, true, "Does\nthings\u{200b}."),
+            server("mcp__b", Way::Codemode, ""),
+            server("mcp__a", Way::Search, "Does\nthings\u{200b}."),
         ];
         let shown = text(servers).unwrap();
-        assert!(
-            shown
-                .ends_with("\n- mcp__a (codemode, tool_search): Does things.\n- mcp__b (codemode)")
-        );
-        let long = server("mcp__long", false, true, &"x".repeat(1000));
-        assert_eq!(line(&long).chars().count(), LONGEST_LINE);
-        let many = (0..500).map(|n| server(&format!("mcp__s{n:03}"), true, false, &"y".repeat(99)));
-        let shown = text(many.collect()).unwrap();
+        assert!(shown.ends_with("\n- mcp__a (tool_search): Does things.\n- mcp__b (codemode)"));
+        let long = server("mcp__long", Way::Search, &"x".repeat(1000));
+        let shown = text(vec![long]).unwrap();
+        assert!(shown.ends_with(&format!(": {}…", "x".repeat(LONGEST_DESCRIPTION - 1))));
+    }
+
+    /// Descriptions are cut before servers are left out.
+    #[test]
+    fn many_servers() {
+        let many = |count: usize| {
+            let servers = (0..count)
+                .map(|n| server(&format!("mcp__s{n:03}"), Way::Codemode, &"y".repeat(99)));
+            text(servers.collect()).unwrap()
+        };
+        let shown = many(60);
+        assert!(shown.chars().count() <= LONGEST && shown.lines().count() == 61);
+        assert!(shown.lines().skip(1).all(|line| line.ends_with("y…")), "{shown}");
+        let shown = many(500);
         assert!(shown.chars().count() <= LONGEST, "{}", shown.len());
-        assert!(shown.ends_with(" more servers"), "{}", &shown[shown.len() - 100..]);
+        assert!(shown.ends_with(" more servers"), "{shown}");
     }
 }

@@ -7,7 +7,7 @@ use pi_agent::{AgentTool, BoxFuture, Invocation, ToolError, ToolOutput, Updates}
 use pi_mcp::client::{CallOptions, ClientError};
 use pi_mcp::protocol::{Progress, Tool as RemoteTool};
 use pi_protocol::{Effects, Tool};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::config::Transport;
 use super::fingerprint;
@@ -64,7 +64,8 @@ impl McpTool {
         // The guard let the call pass, so the tool is approved as it is.
         let (fingerprint, remote) = (&self.server.fingerprint, &self.remote);
         servers.0.pins.pin(fingerprint, remote, &self.hash);
-        let reports = Reports::new(updates);
+        let details = json!({ "server": self.server.name, "tool": remote });
+        let reports = Reports::new(updates, details);
         let options = CallOptions {
             cancel: Some(cancel),
             on_progress: Some(Arc::new(move |progress| reports.report(&progress))),
@@ -107,6 +108,7 @@ impl AgentTool for McpTool {
 /// Progress reports of a call, bounded in rate: each becomes an event.
 struct Reports {
     updates: Updates,
+    details: Value,
     /// Reports that may be sent at once, and the time of the last refill.
     room: Mutex<(u32, Instant)>,
 }
@@ -116,8 +118,8 @@ const BURST: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl Reports {
-    fn new(updates: Updates) -> Self {
-        Self { updates, room: Mutex::new((BURST, Instant::now())) }
+    fn new(updates: Updates, details: Value) -> Self {
+        Self { updates, details, room: Mutex::new((BURST, Instant::now())) }
     }
 
     fn report(&self, progress: &Progress) {
@@ -128,7 +130,8 @@ impl Reports {
             }
             *room = (room.0.saturating_sub(1), Instant::now());
         }
-        self.updates.send(ToolOutput::text(describe(progress)));
+        let output = ToolOutput::text(describe(progress));
+        self.updates.send(output.with_details(self.details.clone()));
     }
 }
 

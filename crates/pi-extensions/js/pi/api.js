@@ -60,7 +60,7 @@ function registrations(binding) {
 		unregisterProvider: (name) => providers().unregisterProvider(binding, name),
 		registerMcpServer: (name, config) => providers().registerMcpServer(binding, name, config),
 		unregisterMcpServer: (name) => providers().unregisterMcpServer(binding, name),
-		getMcpServers: () => providers().getMcpServers(),
+		getMcpServers: () => providers().getMcpServers(binding),
 		registerVirtualModel: (model) => providers().registerVirtualModel(binding, model),
 		unregisterVirtualModel: (provider, id) => providers().unregisterVirtualModel(binding, provider, id),
 	};

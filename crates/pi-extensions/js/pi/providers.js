@@ -8,7 +8,6 @@ const signals = require("pi:signals");
 const registered = new Map();
 
 /** MCP servers by name: { name, config, extensionPath }. */
-const mcpServers = new Map();
 
 /** Fields of a provider that are plain data. */
 function plainConfig(config) {
@@ -148,22 +147,15 @@ exports.registerMcpServer = function registerMcpServer(binding, name, config) {
 	if (typeof config?.command !== "string" && typeof config?.url !== "string") {
 		throw new Error(`${problem} needs either "command" (stdio) or "url" (streamable HTTP)`);
 	}
-	const other = mcpServers.get(name);
-	if (other !== undefined && !other.binding.isStale && other.binding.path !== binding.path) {
-		throw new Error(`MCP server "${name}" conflicts with ${other.binding.path}`);
-	}
-	for (const [known, server] of mcpServers) if (server.binding.isStale) mcpServers.delete(known);
-	mcpServers.set(String(name), { binding, config });
-	native.reportMcpServer(binding.id, String(name));
+	native.registerMcpServer(binding.id, String(name), config);
 };
 
 exports.unregisterMcpServer = function unregisterMcpServer(binding, name) {
-	if (mcpServers.get(name)?.binding === binding) mcpServers.delete(name);
+	native.unregisterMcpServer(binding.id, String(name));
 };
 
-exports.getMcpServers = function getMcpServers() {
-	const current = [...mcpServers].filter(([, { binding }]) => !binding.isStale);
-	return current.map(([name, { binding, config }]) => ({ name, config, extensionPath: binding.path }));
+exports.getMcpServers = function getMcpServers(binding) {
+	return native.getMcpServers(binding.id);
 };
 
 exports.registerVirtualModel = require("pi:virtual-models").register;

@@ -73,27 +73,41 @@ async fn invalid_registrations_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_that_are_not_connected_are_reported() {
+async fn servers_are_registered_and_announced() {
     let probe = Probe::start(
         r#"
         export default function (pi: any) {
-            pi.registerMcpServer("early", { command: "x" });
+            const names = (servers: any) => servers.map((server: any) => server.name);
+            pi.registerMcpServer("early", { command: "x", enabled: false });
+            pi.on("mcp_servers_change", (event: any) => {
+                pi.appendEntry("say", [names(event.servers), names(pi.getMcpServers())]);
+            });
             pi.registerCommand("late", { handler: async () => {
-                pi.registerMcpServer("late", { url: "http://x" });
-                pi.appendEntry("say", pi.getMcpServers().map((server: any) => server.name));
+                pi.registerMcpServer("late", { url: "http://x", enabled: false });
             } });
+            pi.registerCommand("less", { handler: async () => pi.unregisterMcpServer("early") });
         }
         "#,
     )
     .await;
-    let lines = probe.prompt("/late").await;
-    let reported = |name: &str| {
-        let start =
-            format!("error ext.ts mcp_servers_change: MCP server \"{name}\" was registered");
-        lines.iter().any(|line| line.starts_with(&start))
+    let servers = || {
+        let states = probe.trial.runtime.session().mcp().unwrap().states();
+        states.into_iter().map(|server| server.name).collect::<Vec<_>>()
     };
-    assert!(reported("late"), "{lines:?}");
-    assert!(lines.contains(&"say [\"early\",\"late\"]".to_owned()), "{lines:?}");
+    assert_eq!(servers(), ["early"]);
+    let said = async |command: &str| {
+        let mut lines = probe.prompt(command).await;
+        let is_said = |line: &String| line.starts_with("say ");
+        if !lines.iter().any(is_said) {
+            lines = probe.until("say ").await;
+        }
+        lines.into_iter().find(is_said).unwrap()
+    };
+    let both = r#"["early","late"]"#;
+    assert_eq!(said("/late").await, format!("say [{both},{both}]"));
+    assert_eq!(servers(), ["early", "late"]);
+    assert_eq!(said("/less").await, r#"say [["late"],["late"]]"#);
+    assert_eq!(servers(), ["late"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use pi_coding_agent::extension::{
     ToolRegistration, VirtualModel,
 };
 use rquickjs::{Ctx, Function, Object};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::api_of;
 use crate::error::NativeError;
@@ -115,12 +115,32 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     )?;
     let state = host.clone();
     object.set(
-        "reportMcpServer",
+        "registerMcpServer",
+        Function::new(
+            ctx.clone(),
+            move |ctx: Ctx<'js>, id: ExtensionId, name: String, config: Json| {
+                register_mcp_server(&state, id, &name, config.0).map_err(|error| error.throw(&ctx))
+            },
+        )?,
+    )?;
+    let state = host.clone();
+    object.set(
+        "unregisterMcpServer",
         Function::new(ctx.clone(), move |id: ExtensionId, name: String| {
-            let problem = format!(
-                "MCP server \"{name}\" was registered but not connected: this version has no MCP client"
-            );
-            state.report_problem(id, "mcp_servers_change", problem);
+            if let Some(api) = api_of(&state, id) {
+                api.registry().unregister_mcp_server(api.path(), &name);
+            }
+        })?,
+    )?;
+    let state = host.clone();
+    object.set(
+        "getMcpServers",
+        Function::new(ctx.clone(), move |id: ExtensionId| {
+            let servers = api_of(&state, id).map(|api| api.registry().mcp_servers());
+            let shown = servers.into_iter().flatten().map(|(owner, server)| {
+                json!({ "name": server.name, "config": server.config, "extensionPath": owner })
+            });
+            Json(shown.collect())
         })?,
     )?;
     Ok(object)
@@ -136,6 +156,17 @@ fn registering(
     let api = api_of(host, id).ok_or_else(gone)?;
     let thread = host.with_extension(id, |extension| extension.thread.clone()).ok_or_else(gone)?;
     Ok((api, JsHandle::new(thread, id, number)))
+}
+
+fn register_mcp_server(
+    host: &Host,
+    id: ExtensionId,
+    name: &str,
+    config: Value,
+) -> Result<(), NativeError> {
+    let api = api_of(host, id).ok_or_else(|| NativeError::new("the extension is not loaded"))?;
+    let registered = api.registry().register_mcp_server(api.path(), name, config);
+    registered.map_err(|error| NativeError::new(error.to_string()))
 }
 
 fn register_tool(

@@ -1,0 +1,89 @@
+//! MCP servers that extensions register.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Owned, Registry, RegistryError};
+use crate::mcp::config::ServerConfig;
+
+/// An MCP server of an extension.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct McpRegistration {
+    /// Name of the server.
+    pub name: String,
+    /// Configuration, as `mcp.json` has it under `mcpServers`.
+    pub config: Value,
+}
+
+/// Called after servers were registered or removed.
+pub(crate) type ObserveServers = Arc<dyn Fn() + Send + Sync>;
+
+impl Registry {
+    /// Registers an MCP server, or changes one of the same extension. A server of a file with this
+    /// name takes precedence.
+    pub fn register_mcp_server(
+        &self,
+        owner: &str,
+        name: &str,
+        config: Value,
+    ) -> Result<(), RegistryError> {
+        ServerConfig::parse(name, &config).map_err(|problem| RegistryError::McpServer {
+            name: name.to_owned(),
+            owner: owner.to_owned(),
+            problem,
+        })?;
+        let observe = {
+            let mut contents = self.contents();
+            let servers = &mut contents.mcp_servers;
+            let server = McpRegistration { name: name.to_owned(), config };
+            match servers.iter().position(|other| other.item.name == name) {
+                Some(at) if *servers[at].owner == *owner => servers[at].item = server,
+                Some(at) => {
+                    let owner = servers[at].owner.to_string();
+                    return Err(RegistryError::McpConflict { name: name.to_owned(), owner });
+                }
+                None => servers.push(Owned::new(owner, server)),
+            }
+            contents.changed();
+            contents.on_mcp_servers.clone()
+        };
+        if let Some(observe) = observe {
+            observe();
+        }
+        Ok(())
+    }
+
+    /// Removes an MCP server; returns true if the owner had registered it.
+    pub fn unregister_mcp_server(&self, owner: &str, name: &str) -> bool {
+        let observe = {
+            let mut contents = self.contents();
+            let before = contents.mcp_servers.len();
+            contents
+                .mcp_servers
+                .retain(|server| *server.owner != *owner || server.item.name != name);
+            if contents.mcp_servers.len() == before {
+                return false;
+            }
+            contents.changed();
+            contents.on_mcp_servers.clone()
+        };
+        if let Some(observe) = observe {
+            observe();
+        }
+        true
+    }
+
+    /// Returns the registered MCP servers with the paths of their extensions, in order.
+    pub fn mcp_servers(&self) -> Vec<(String, McpRegistration)> {
+        let contents = self.contents();
+        let servers = contents.mcp_servers.iter();
+        servers.map(|server| (server.owner.to_string(), server.item.clone())).collect()
+    }
+
+    /// Calls `observe` after servers were registered or removed.
+    pub(crate) fn observe_mcp_servers(&self, observe: ObserveServers) {
+        self.contents().on_mcp_servers = Some(observe);
+    }
+}
