@@ -41,6 +41,8 @@ class Editor(acp.Client):
 
     async def read_text_file(self, session_id, path, line=None, limit=None, **_):
         text = self.buffers.get(path)
+        if text is None and not Path(path).exists():
+            raise acp.RequestError.resource_not_found(path)
         if text is None:
             text = Path(path).read_text()
         lines = text.splitlines(keepends=True)[(line or 1) - 1 :]

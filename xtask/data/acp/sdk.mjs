@@ -30,7 +30,8 @@ const app = acp
     const { update } = params;
     seen.updates.push(update);
     if (update.sessionUpdate === "agent_message_chunk") seen.text += update.content.text ?? "";
-    if (update.sessionUpdate === "state_update" && update.state === "idle") idle(update.stopReason);
+    // A replayed session is idle, too, but without a reason.
+    if (update.sessionUpdate === "state_update" && update.stopReason) idle(update.stopReason);
     if (options.cancelAfter && seen.text.includes(options.cancelAfter)) {
       options.cancelAfter = undefined;
       await agent.notify(acp.methods.agent.session.cancel, { sessionId: params.sessionId });
@@ -50,8 +51,6 @@ await app.connectWith(stream, async (agent) => {
   } else if (options.session) {
     await agent.request(methods.session.load, { ...place, sessionId: options.session });
   }
-  seen.replayed = seen.updates.splice(0);
-  seen.text = "";
   seen.session = options.session ?? (await agent.request(methods.session.new, place)).sessionId;
   const prompt = { sessionId: seen.session, prompt: [{ type: "text", text: options.prompt }] };
   const answer = await agent.request(methods.session.prompt, prompt);

@@ -56,15 +56,17 @@ class Stage:
             command, *arguments = self.command
             return stdio_client(StdioServerParameters(command=command, args=arguments, env=self.environment, cwd=self.project))
         port = servers.free_port()
-        environment = {**self.environment, "PI_MCP_TOKEN": TOKEN}
-        command = [*self.command, "--http", f"127.0.0.1:{port}", "--token-env", "PI_MCP_TOKEN"]
-        self.listening = servers.Listening(["env", "-C", str(self.project), *command], port, environment)
+        token = self.project.parent / "token"
+        token.write_text(TOKEN)
+        token.chmod(0o600)
+        command = [*self.command, "--http", f"127.0.0.1:{port}", "--token-file", str(token)]
+        self.listening = servers.Listening(command, port, self.environment, self.project)
         client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=LIMIT)
         return streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=client)
 
 
 async def run(binary, transport, mode):
-    with Stage(binary, transport, [call("bash", command="echo made > made.txt"), DONE]) as stage:
+    with Stage(binary, transport, [call("bash", command="echo made > made.txt"), DONE], "--profile", "explore") as stage:
         progress = []
 
         async def on_progress(now, total, message):
@@ -78,7 +80,7 @@ async def run(binary, transport, mode):
             result = await client.call_tool("run", {"prompt": "go"}, progress_callback=on_progress)
             assert not result.is_error, result
             assert "all done" in result.content[0].text, result.content
-            assert (stage.project / "made.txt").exists()
+            assert (stage.project / "made.txt").exists(), result
             facts = result.structured_content
             assert facts["sessionId"] and facts["usage"], facts
             result = await client.call_tool("reply", {"sessionId": facts["sessionId"], "prompt": "again"})

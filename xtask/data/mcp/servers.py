@@ -31,14 +31,17 @@ def free_port():
 class Listening:
     """A server on HTTP, stopped at the end."""
 
-    def __init__(self, command, port, environment=None):
+    def __init__(self, command, port, environment=None, directory=None):
         environment = {**os.environ, **(environment or {})}
-        self.child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        silent = subprocess.DEVNULL
+        self.child = subprocess.Popen(command, env=environment, cwd=directory, stdin=silent, stdout=silent, stderr=silent)
         for _ in range(600):
             try:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 return
             except OSError:
+                if self.child.poll() is not None:
+                    break
                 time.sleep(0.1)
         raise RuntimeError("the server does not listen")
 

@@ -31,6 +31,7 @@ mod hostile;
 mod limits;
 mod logins;
 mod mcp;
+mod mcp_hostile;
 mod mcp_serve;
 mod model_catalog;
 mod models;
