@@ -7,11 +7,12 @@
 """
 
 import asyncio
+import json
+import subprocess
 import sys
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.shared.exceptions import MCPError
 from mcp_types import (
     METHOD_NOT_FOUND,
     BlobResourceContents,
@@ -188,16 +189,25 @@ def review(subject: str, tone: str = "kind") -> str:
     return f"Review {subject} in a {tone} tone."
 
 
-async def without_discovery(context, call_next):
-    if context.method == "server/discover":
-        raise MCPError(METHOD_NOT_FOUND, "Method not found")
-    return await call_next(context)
+def without_discovery():
+    """Answers `server/discover` like an older server, and passes everything else to the real one."""
+    child = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, text=True)
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("method") == "server/discover":
+            error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error}), flush=True)
+        else:
+            child.stdin.write(line)
+            child.stdin.flush()
+    child.stdin.close()
+    child.wait()
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["legacy"]:
-        server.middleware.append(without_discovery)
-    if sys.argv[1:2] == ["http"]:
+        without_discovery()
+    elif sys.argv[1:2] == ["http"]:
         server.run("streamable-http", port=int(sys.argv[2]), json_response=sys.argv[3:] == ["json"])
     else:
         server.run("stdio")
