@@ -49,7 +49,7 @@ pub(crate) use workspace::own_variables;
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{AnnounceCall, Approvals, Approver, Guard, GuardError};
-use crate::mcp::ConfiguredServer;
+use crate::mcp::{ConfiguredServer, OpenPage};
 use crate::models::{CredentialName, ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
 use crate::resources::{ResourceFlags, invalid_flags};
@@ -134,6 +134,8 @@ pub struct AgentOptions {
     pub wrap_executor: Option<WrapExecutor>,
     /// MCP servers in addition to those of files, such as those of an editor.
     pub mcp_servers: Vec<ConfiguredServer>,
+    /// Opens the page of a sign-in in the user's browser.
+    pub open_page: Option<OpenPage>,
 }
 
 /// Wraps the executor of a session.
@@ -193,6 +195,7 @@ impl AgentOptions {
             subagent: None,
             wrap_executor: None,
             mcp_servers: Vec::new(),
+            open_page: None,
         }
     }
 }

@@ -11,6 +11,7 @@
 
 pub mod auth;
 mod cache;
+mod command;
 pub mod config;
 mod connect;
 mod elicitation;
@@ -18,6 +19,7 @@ mod extension;
 mod fingerprint;
 mod handler;
 mod log;
+mod manage;
 mod names;
 mod parameters;
 mod pins;
@@ -34,6 +36,7 @@ mod state;
 mod text;
 mod tool;
 
+pub use command::OpenPage;
 pub(crate) use extension::McpExtension;
 pub(crate) use names::is_mcp_tool;
 pub use servers::{McpOptions, McpServers, ServerError};

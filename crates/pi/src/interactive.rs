@@ -65,6 +65,7 @@ use std::time::Duration;
 use pi_agent::BoxFuture;
 use pi_coding_agent::config::{SettingsScope, SettingsStore, Trust};
 use pi_coding_agent::extension::{RunMode, Ui};
+use pi_coding_agent::mcp::OpenPage;
 use pi_coding_agent::session::{SessionEvent, SessionListener};
 use pi_coding_agent::{Environment, SessionSelector, load_settings};
 use tokio::sync::mpsc;
@@ -86,6 +87,7 @@ use ui::{ScreenUi, UiRequest};
 use crate::arguments::Arguments;
 use crate::commands::sessions::shared_directory;
 use crate::exit::{Exit, fail};
+use crate::logins::browser;
 use crate::modes::setup;
 
 /// Time that an agent has to shut down.
@@ -106,6 +108,12 @@ pub(crate) async fn run(arguments: &Arguments, environment: Environment) -> Exit
 
 async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     let mut options = setup::options(arguments, environment.clone());
+    options.open_page = browser::program(&environment).map(|program| -> OpenPage {
+        Arc::new(move |url| {
+            // The page is shown in any case.
+            let _ = browser::open(&program, url);
+        })
+    });
     let mut problems = Vec::new();
     let (mut settings, trust) = load_settings(&options, None, &mut problems);
     let mut preferences = preferences::read(settings.settings(), &arguments.screen, &environment);

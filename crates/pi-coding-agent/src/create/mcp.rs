@@ -47,6 +47,7 @@ impl Services {
         surroundings.supervisor.clone_from(&options.supervisor);
         surroundings.guard = Some(Arc::clone(guard));
         surroundings.models = Some(self.registry.clone());
+        surroundings.open_page.clone_from(&options.open_page);
         let servers = McpServers::new(surroundings);
         let enables_codemode = configuration.enables_codemode();
         servers.set_servers(configured(configuration, &options.mcp_servers));

@@ -11,6 +11,7 @@ use pi_guard::policy::Scope as ApprovedScope;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
+use super::command;
 use super::config::{self, Approval, ServerConfig};
 use super::register::{self, Items};
 use super::section::{self, Listed, Way};
@@ -290,6 +291,12 @@ impl Extension for McpExtension {
             Box::pin(async move { servers.wait(&wait).await })
         };
         api.registry().register_tool_wait(PATH, Arc::new(wait));
+        if let Some(command) = command::command(&self.servers)
+            && let Err(error) = api.register_command(command)
+        {
+            let error = ExtensionError::new(error.to_string());
+            return Box::pin(std::future::ready(Err(error)));
+        }
         Box::pin(std::future::ready(Ok(())))
     }
 

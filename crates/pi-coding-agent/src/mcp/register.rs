@@ -6,12 +6,12 @@ use std::sync::Arc;
 use pi_agent::AgentTool;
 use serde_json::{Map, Value, json};
 
-use super::config;
 use super::names::tool_names;
 use super::server::Server;
 use super::servers::{McpServers, WeakServers};
 use super::text::{clean, clean_line};
 use super::tool::McpTool;
+use super::{command, config};
 use super::{parameters, prompts, resources};
 use crate::extension::{Command, Exposure, ToolRegistration};
 
@@ -47,6 +47,7 @@ pub(super) fn items(servers: &McpServers) -> Items {
             of_resources = Some((at, wider(widest, exposure)));
         }
     }
+    items.commands.extend(command::command(servers));
     if let Some((at, exposure)) = of_resources {
         let later = items.tools.split_off(at);
         let tools = resources::tools(&weak).into_iter();

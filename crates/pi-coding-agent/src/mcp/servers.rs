@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::auth::McpAuth;
 use super::cache::Cache;
+use super::command::OpenPage;
 use super::config;
 use super::connect;
 use super::log::Log;
@@ -46,12 +47,14 @@ pub struct McpOptions {
     pub guard: Option<Arc<Guard>>,
     /// Has the credentials of providers, which servers may be configured to use.
     pub models: Option<ModelRegistry>,
+    /// Opens the page of a sign-in in the user's browser.
+    pub open_page: Option<OpenPage>,
 }
 
 impl McpOptions {
     /// Creates options for servers outside of a session.
     pub fn new(environment: Environment) -> Self {
-        Self { environment, supervisor: None, guard: None, models: None }
+        Self { environment, supervisor: None, guard: None, models: None, open_page: None }
     }
 }
 

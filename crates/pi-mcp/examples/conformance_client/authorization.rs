@@ -60,6 +60,7 @@ impl SignsIn {
             challenge: challenge.as_ref(),
             previous: previous.as_ref(),
             no_paste: true,
+            callback_host: None,
             timeout: Some(20),
         };
         let browser = Browser(self.web.clone());

@@ -26,6 +26,8 @@ pub struct SignIn<'a> {
     pub previous: Option<&'a Credentials>,
     /// Does not ask for a pasted address.
     pub no_paste: bool,
+    /// The address on which to wait for the browser, if it differs from that of the redirect.
+    pub callback_host: Option<&'a str>,
     /// Time in which the user must consent, in seconds.
     pub timeout: Option<u64>,
 }
@@ -51,6 +53,7 @@ pub async fn sign_in(
     let service = service(request, &target, previous)?;
     let mut options = LoginOptions::new(Some(LoginMethod::Browser));
     options.no_paste = request.no_paste;
+    options.callback_host = request.callback_host.map(str::to_owned);
     options.previous = previous.map(Credentials::tokens);
     options.metadata = Some(target.metadata.clone());
     options.client_name.clone_from(&request.settings.client_name);

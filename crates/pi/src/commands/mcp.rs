@@ -1,17 +1,26 @@
-//! `pi mcp`: configures MCP servers and signs in to them without a session.
+//! `pi mcp`: configures, checks, signs in to and calls MCP servers without a session.
 
+mod call;
+mod check;
 mod edit;
+mod list;
+mod servers;
 mod sign_in;
 
-use pi_coding_agent::mcp::config::{self, Configuration, Scope, ServerEntry};
+use pi_coding_agent::mcp::config::{
+    self, Configuration, Scope, ServerConfig, ServerEntry, Transport,
+};
 use pi_coding_agent::{AgentOptions, Environment, load_settings};
 
-use super::{CommandResult, Failure};
+use super::{CommandResult, Failure, plain, success};
 use crate::environment;
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
 
+pub(super) use call::call;
+pub(super) use check::check;
 pub(super) use edit::{add, remove};
+pub(super) use list::list;
 pub(super) use sign_in::{login, logout};
 
 /// The configured servers.
@@ -39,7 +48,16 @@ impl Loaded {
 
     /// Returns the server that the first word names. With `--local`, it must be of the project.
     fn server(&self, args: &CommandArgs) -> Result<&ServerEntry, Failure> {
-        let name = args.word(0).unwrap_or_default();
+        let entry = self.named(args.word(0).unwrap_or_default())?;
+        if args.has("local") && entry.scope != Scope::Project {
+            let message = format!("{} is defined in {}", entry.name, entry.source.display());
+            return Err(Failure::failed(message).hint("leave out --local"));
+        }
+        Ok(entry)
+    }
+
+    /// Returns the server of a name.
+    fn named(&self, name: &str) -> Result<&ServerEntry, Failure> {
         let Some(entry) = self.configuration.find(name) else {
             let names = || self.configuration.servers.iter().map(|entry| entry.name.as_str());
             let failure = Failure::failed(format!("there is no MCP server \"{name}\""));
@@ -50,10 +68,6 @@ impl Loaded {
             };
             return Err(failure.hint(hint));
         };
-        if args.has("local") && entry.scope != Scope::Project {
-            let message = format!("{name} is defined in {}", entry.source.display());
-            return Err(Failure::failed(message).hint("leave out --local"));
-        }
         Ok(entry)
     }
 }
@@ -61,4 +75,16 @@ impl Loaded {
 fn is_trusted(environment: &Environment) -> bool {
     let options = AgentOptions::new(environment.clone());
     load_settings(&options, None, &mut Vec::new()).0.is_trusted()
+}
+
+/// Describes the connection to a server in one line.
+fn transport(config: &ServerConfig) -> String {
+    let text = match &config.transport {
+        Transport::Http(http) => http.url.to_string(),
+        Transport::Stdio(stdio) => {
+            let words = std::iter::once(&stdio.command).chain(&stdio.args);
+            words.map(String::as_str).collect::<Vec<_>>().join(" ")
+        }
+    };
+    plain::line(&text, usize::MAX)
 }

@@ -1,13 +1,13 @@
 //! The commands for MCP servers.
 
-use super::commands::MANY;
+use super::commands::{JSON, MANY};
 use super::{Command, Flag, Group};
 
 const LOCAL: Flag =
     Flag::new("local", Group::General, "Use .pi/mcp.json of the project").short("l");
 
 /// `pi mcp` and its commands.
-pub(super) const MCP: Command = Command::new("mcp", "Add, remove and sign in to MCP servers")
+pub(super) const MCP: Command = Command::new("mcp", "Add, check, sign in to and call MCP servers")
     .details(
         "Servers are configured in mcp.json of the agent directory and, in trusted projects, in \
          .pi/mcp.json. See `pi help mcp`.",
@@ -65,6 +65,11 @@ const COMMANDS: &[Command] = &[
                 .takes("TEXT"),
         ]),
     Command::new("remove", "Remove a server").words("SERVER", 1, 1).flags(&[LOCAL]),
+    Command::new("list", "Connect all servers and show their state and tools")
+        .details(
+            "The exit code is 1 if an entry is invalid or an enabled server cannot be connected.",
+        )
+        .flags(&[JSON]),
     Command::new("login", "Sign in to a server")
         .words("SERVER", 1, 1)
         .details(
@@ -81,5 +86,24 @@ const COMMANDS: &[Command] = &[
     Command::new("logout", "Remove the sign-in to a server and revoke its tokens")
         .words("SERVER", 1, 1)
         .flags(&[LOCAL]),
+    Command::new("check", "Explain what is wrong with servers, and what to do")
+        .words("[SERVER]...", 0, MANY)
+        .details(
+            "Checks the configuration, the program or the connection, the protocol, the sign-in, \
+             the tools, and whether descriptions of tools have changed since they were first used.",
+        )
+        .flags(&[JSON]),
+    Command::new("call", "Call a tool of a server")
+        .words("SERVER TOOL [JSON | NAME=VALUE...]", 2, MANY)
+        .details(
+            "Arguments are a JSON object, or names with values; a value that is valid JSON is \
+             used as such, everything else is text. The policy applies: a call that would need \
+             approval is confirmed on the terminal, or with --yes.",
+        )
+        .examples(&[
+            "pi mcp call docs search query=\"rate limits\" limit=3",
+            "pi mcp call files read_file '{\"path\": \"README.md\"}' --json",
+        ])
+        .flags(&[JSON, Flag::new("yes", Group::General, "Do not ask for confirmation").short("y")]),
     super::mcp_serve::SERVE,
 ];

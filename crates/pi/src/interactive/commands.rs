@@ -17,6 +17,7 @@ mod hotkeys;
 mod import;
 mod login;
 mod logout;
+mod mcp;
 mod model;
 mod name;
 mod new;
@@ -47,15 +48,21 @@ pub(super) struct Command {
     pub(super) run: fn(&mut App, &str),
     /// The command is not offered in the menu.
     pub(super) is_hidden: bool,
+    /// A command of the session of this name takes precedence.
+    is_fallback: bool,
 }
 
 impl Command {
     const fn new(name: &'static str, description: &'static str, run: fn(&mut App, &str)) -> Self {
-        Self { name, arguments: None, description, run, is_hidden: false }
+        Self { name, arguments: None, description, run, is_hidden: false, is_fallback: false }
     }
 
     const fn hidden(self) -> Self {
         Self { is_hidden: true, ..self }
+    }
+
+    const fn fallback(self) -> Self {
+        Self { is_hidden: true, is_fallback: true, ..self }
     }
 
     const fn arguments(self, arguments: &'static str) -> Self {
@@ -102,6 +109,8 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("packages", "Selects, installs and updates packages", packages::run)
         .arguments("<install|remove|update source>")
         .hidden(),
+    // With servers, the session has this command, and the menu shows it.
+    Command::new("mcp", "Shows MCP servers", mcp::run).fallback(),
     Command::new("undo", "Takes back the file changes of the last run", undo::undo),
     Command::new("redo", "Repeats file changes that were taken back", undo::redo),
     Command::new("demo", "Shows pi at work without a key", demo::run),
@@ -113,6 +122,9 @@ pub(super) fn run(app: &mut App, text: &str) -> bool {
     let Some(rest) = text.strip_prefix('/') else { return false };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let Some(command) = COMMANDS.iter().find(|command| command.name == name) else { return false };
+    if command.is_fallback && app.session.commands().iter().any(|other| other.name == name) {
+        return false;
+    }
     (command.run)(app, argument.trim());
     true
 }

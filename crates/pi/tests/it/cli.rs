@@ -52,7 +52,7 @@ fn help_is_reviewed() {
 #[test]
 fn help_of_commands_is_reviewed() {
     let env = TestEnv::new();
-    let commands: [&[&str]; 20] = [
+    let commands: [&[&str]; 21] = [
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "export"],
@@ -73,6 +73,7 @@ fn help_of_commands_is_reviewed() {
         &["auth", "set"],
         &["mcp", "add"],
         &["mcp", "login"],
+        &["mcp", "call"],
     ];
     let mut all = String::new();
     for command in commands {

@@ -119,3 +119,104 @@ fn a_sign_in_is_stored_and_removed() {
     let nothing = "no sign-in to the MCP server docs is stored\n";
     assert_eq!(env.out(&["mcp", "logout", "docs"]), nothing);
 }
+
+/// A server of the old era with two tools.
+const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  case $line in
+    *'"method":"initialize"'*)
+      answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"tiny","version":"1.0"}}' ;;
+    *'"method":"tools/list"'*)
+      answer '{"tools":[{"name":"greet","inputSchema":{"type":"object"}},{"name":"drop","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*'"name":"drop"'*)
+      answer '{"content":[{"type":"text","text":"cannot drop"}],"isError":true}' ;;
+    *'"method":"tools/call"'*)
+      answer '{"content":[{"type":"text","text":"hello"}]}' ;;
+    *'"id":'*)
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id" ;;
+  esac
+done
+"#;
+
+/// Configures the server `tiny`, one that does not start, a disabled one and a bad entry.
+fn configured() -> TestEnv {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.agent()).unwrap();
+    let servers = json!({ "mcpServers": {
+        "tiny": { "command": "sh", "args": ["-c", SERVER], "toolExposure": { "drop": "hidden" } },
+        "broken": { "command": "no-such-program-of-pi" },
+        "off": { "command": "x", "enabled": false },
+        "bad": { "type": "sse", "url": "https://a.example" },
+    } });
+    std::fs::write(env.agent().join("mcp.json"), servers.to_string()).unwrap();
+    env
+}
+
+#[test]
+fn servers_are_listed_and_checked() {
+    let env = configured();
+    let output = env.pi(&["mcp", "list", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let states: Vec<(&str, &str)> = list["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["name"].as_str().unwrap(), one["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(states, [("tiny", "connected"), ("broken", "failed"), ("off", "disabled")]);
+    let tiny = &list["servers"][0];
+    assert_eq!(tiny["tools"], json!(["greet", "drop"]));
+    assert_eq!(tiny["toolExposure"], json!({ "drop": "hidden" }));
+    assert_eq!((&tiny["scope"], &tiny["exposure"]), (&json!("global"), &json!("codemode")));
+    assert!(list["errors"][0].as_str().unwrap().contains("mcpServers.bad.type"));
+
+    let output = env.pi(&["mcp", "list"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("tiny: connected, 2 tools (codemode, global)\n"), "{text}");
+    assert!(text.contains("\n  tools: greet, drop [hidden]\n"), "{text}");
+    assert!(text.contains("\noff: disabled (codemode, global)\n"), "{text}");
+
+    let good = env.out(&["mcp", "check", "off"]);
+    assert!(good.starts_with("off: disabled\n"), "{good}");
+    let output = env.pi(&["mcp", "check", "tiny", "broken"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("  protocol 2025-11-25 (legacy), tiny 1.0, 2 tools\n"), "{text}");
+    assert!(text.contains("  do: check that no-such-program-of-pi is installed"), "{text}");
+    let (code, message) = env.failure(&["mcp", "check", "tny"]);
+    assert_eq!(code, Some(1));
+    assert!(message.contains("did you mean \"tiny\"?"), "{message}");
+}
+
+#[test]
+fn a_tool_is_called_under_the_policy() {
+    let env = configured();
+    let call = |arguments: &[&str]| env.pi(&[&["mcp", "call", "tiny"], arguments].concat());
+    let output = call(&["greet", "name=x", "--yes"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "hello\n", "{output:?}");
+    let output = call(&["greet", "{\"a\": 1}", "--yes", "--json"]);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["content"][0]["text"], "hello");
+    let output = call(&["drop", "--yes"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "cannot drop\n");
+
+    let servers = json!({ "mcpServers": { "tiny": {
+        "command": "sh", "args": ["-c", SERVER],
+        "toolApproval": { "greet": "ask", "drop": "deny" } } } });
+    std::fs::write(env.agent().join("mcp.json"), servers.to_string()).unwrap();
+    for (arguments, code, expected) in [
+        (&["greet"][..], 1, "needs approval"),
+        (&["drop", "--yes"], 1, "mcp.json denies calls of drop"),
+        (&["greet", "{", "--yes"], 2, "not a JSON object"),
+        (&["greet", "word", "--yes"], 2, "expected NAME=VALUE"),
+    ] {
+        let output = call(arguments);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}

@@ -27,6 +27,7 @@ struct Parts {
     web: WebClient,
     resolver: Arc<ValueResolver>,
     registry: Option<ModelRegistry>,
+    callback_host: Option<String>,
     servers: Mutex<HashMap<Key, (OauthConfig, ServerTokens)>>,
 }
 
@@ -92,6 +93,7 @@ impl McpAuth {
             web,
             resolver: Arc::new(ValueResolver::new(environment.clone())),
             registry,
+            callback_host: environment.variable("PI_OAUTH_CALLBACK_HOST").map(str::to_owned),
             servers: Mutex::default(),
         }))
     }
@@ -134,6 +136,7 @@ impl McpAuth {
             challenge: challenge.as_ref(),
             previous: previous.as_ref(),
             no_paste: options.no_paste,
+            callback_host: self.0.callback_host.as_deref(),
             timeout: Some(options.timeout.unwrap_or(300)),
         };
         let signed_in = sign_in::sign_in(&self.0.web, &request, interaction, cancel).await?;
