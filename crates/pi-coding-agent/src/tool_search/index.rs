@@ -181,3 +181,69 @@ impl ToolIndex {
 fn names_in(query: &str) -> impl Iterator<Item = &str> {
     query.split_whitespace().map(|word| word.trim_matches([',', ';', '`', '"', '\'']))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use pi_agent::{FnTool, Invocation, ToolOutput};
+    use pi_protocol::Tool;
+    use serde_json::json;
+
+    use super::*;
+    use crate::extension::{Exposure, ToolRegistration};
+
+    fn tool(server: &str, name: &str, description: &str, fields: &[&str]) -> CallableTool {
+        let properties: serde_json::Map<_, _> =
+            fields.iter().map(|field| ((*field).to_owned(), json!({ "type": "string" }))).collect();
+        let parameters = json!({ "type": "object", "properties": properties });
+        let name = format!("mcp__{server}__{name}");
+        let tool = FnTool::new(Tool::new(name, description, parameters), |_: Invocation| async {
+            Ok(ToolOutput::text(""))
+        });
+        let registration = ToolRegistration::new(Arc::new(tool))
+            .exposure(Exposure::Deferred)
+            .namespace(format!("mcp__{server}"));
+        CallableTool::new(Arc::clone(&registration.tool), Some(&registration))
+    }
+
+    fn tools() -> Vec<CallableTool> {
+        vec![
+            tool("all", "echo", "Echoes back the input string", &["message"]),
+            tool("all", "get_annotated_message", "Shows annotations of content", &["messageType"]),
+            tool("all", "get_env", "Returns all environment variables", &[]),
+            tool("all", "get_sum", "Returns the sum of two numbers", &["a", "b"]),
+            tool("fs", "read_text_file", "Reads a file as text", &["path", "head", "tail"]),
+            tool("fs", "read_multiple_files", "Reads several files at once", &["paths"]),
+            tool("fs", "write_file", "Creates or overwrites a file", &["path", "content"]),
+            tool("fs", "list_directory", "Lists the entries of a directory", &["path"]),
+            tool("web", "get_forecast", "Weather of the coming days in a city", &["city"]),
+        ]
+    }
+
+    #[test]
+    fn what_fits_is_found_and_nothing_else() {
+        let index = ToolIndex::new(&tools());
+        let cases: [(&str, &[&str]); 10] = [
+            ("echo a message", &["mcp__all__echo"]),
+            ("add two numbers", &["mcp__all__get_sum"]),
+            ("mcp__fs__write_file", &["mcp__fs__write_file"]),
+            ("write_file, get_env", &["mcp__fs__write_file", "mcp__all__get_env"]),
+            ("environment variable", &["mcp__all__get_env"]),
+            ("weather", &["mcp__web__get_forecast"]),
+            ("list directories", &["mcp__fs__list_directory"]),
+            ("zebra quantum", &[]),
+            ("deploy a kubernetes cluster to the city", &[]),
+            ("", &[]),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(index.search(query, 8, |_| true).tools, expected, "{query}");
+        }
+        let read = index.search("read a file", 8, |_| true).tools;
+        assert_eq!(read, ["mcp__fs__read_multiple_files", "mcp__fs__read_text_file"]);
+        assert_eq!(index.search("read a file", 1, |_| true).tools.len(), 1);
+        assert!(index.search("echo", 8, |name| name != "mcp__all__echo").tools.is_empty());
+        let missed = index.search("deploy a kubernetes cluster to the city", 8, |_| true);
+        assert_eq!(missed.nearest, ["mcp__web__get_forecast"]);
+    }
+}
