@@ -49,7 +49,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pi_agent::{Agent, RunSettings};
-use pi_protocol::{Entry, Model, OutputSchema, Provider};
+use pi_protocol::{Entry, OutputSchema, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
 
@@ -70,6 +70,7 @@ pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior};
 pub use queue::Delivery;
 pub use rate_limits::ReportedLimits;
 pub use run::Run;
+pub(crate) use selection::no_model;
 pub use selection::{CycleDirection, ModelCycle, ModelSelectError, Persistence, ScopedModel};
 pub use settings::{CompactionOverride, RetrySettings, SessionSettings, SettingChange};
 pub use shell::{BashError, BashOptions, BashResult};
@@ -483,18 +484,6 @@ impl AgentSession {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The record that stands for a missing model; no request is made with it.
-pub(crate) fn no_model() -> Model {
-    let unknown = || "unknown".to_owned();
-    Model {
-        id: unknown(),
-        name: unknown(),
-        api: unknown(),
-        provider: unknown(),
-        ..Model::default()
-    }
 }
 
 impl std::fmt::Debug for AgentSession {

@@ -407,3 +407,15 @@ impl AgentSession {
         self.set_active_tools(&names);
     }
 }
+
+/// The record that stands for a missing model; no request is made with it.
+pub(crate) fn no_model() -> Model {
+    let unknown = || "unknown".to_owned();
+    Model {
+        id: unknown(),
+        name: unknown(),
+        api: unknown(),
+        provider: unknown(),
+        ..Model::default()
+    }
+}
