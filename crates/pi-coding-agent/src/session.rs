@@ -8,9 +8,9 @@
 //! that wait, `context` the part of the log that the model reads, `toolbox` the tools, `selection`
 //! the model, its level and its tools, `subscribers` the listeners. The other files are operations:
 //! `prompt` is the entry point, `run` leads until everything is settled, `loop_events` handles each
-//! event of the loop, `provider_hooks` the requests, `loadout` their tools, `nested_calls` the calls of tools by
-//! tools; then `retry`, `compact`, `shell`, `tree`,
-//! `queue`, `stats`, `cache_warming` and `cache_health`.
+//! event of the loop, `provider_hooks` the requests, `loadout` their tools, `nested_calls` the calls
+//! of tools by tools; then `retry`, `compact`, `shell`, `tree`, `queue`, `stats`, `cache_warming`
+//! and `cache_health`.
 
 mod cache_health;
 mod cache_warming;

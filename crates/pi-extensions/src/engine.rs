@@ -27,7 +27,7 @@ pub(crate) struct Engine {
 pub(crate) struct Clock {
     deadline: Cell<Option<Instant>>,
     interrupted: RefCell<Option<Vec<String>>>,
-    /// Another thread sets it to interrupt whatever runs.
+    /// Another thread sets it to interrupt the running code.
     stop: Arc<AtomicBool>,
 }
 

@@ -22,22 +22,22 @@ const LONG: &[(&str, &str)] = &[];
 /// the commit. A crate that shrinks by a tenth gets a smaller budget.
 const BUDGETS: &[(&str, usize)] = &[
     ("crates/pi", 46_000),
-    ("crates/pi-acp", 5_000),
+    ("crates/pi-acp", 4_170),
     ("crates/pi-agent", 6_800),
     ("crates/pi-ai", 29_900),
-    ("crates/pi-coding-agent", 49_000),
+    ("crates/pi-coding-agent", 45_400),
     ("crates/pi-converge", 19_000),
     ("crates/pi-exec-watch", 530),
     ("crates/pi-extensions", 21_500),
     ("crates/pi-jsonrpc", 1_060),
-    ("crates/pi-mcp", 10_000),
+    ("crates/pi-mcp", 8_500),
     ("crates/pi-guard", 16_080),
     ("crates/pi-packages", 4_880),
     ("crates/pi-protocol", 4_860),
     ("crates/pi-session", 11_700),
     ("crates/pi-tools", 11_800),
     ("crates/pi-tui", 23_400),
-    ("xtask", 10_300),
+    ("xtask", 9_280),
     ("fuzz", 665),
 ];
 

@@ -2,7 +2,7 @@
 //!
 //! A server is connected when something needs it: a call, a search without known lists, or the
 //! start of a session on a screen. Every attempt is a task of its own, so that a caller who gives
-//! up does not end it, and a server that never answers costs only those who wait for it.
+//! up does not end it, and a server that never answers costs only its own callers.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -418,12 +418,12 @@ impl Shared {
         self.changed();
     }
 
-    /// Tells those who show states.
+    /// Reports a change of states to subscribers.
     pub(super) fn changed(&self) {
         self.generation.send_modify(|generation| *generation += 1);
     }
 
-    /// Tells those who use lists.
+    /// Reports a change of lists to the session.
     pub(super) fn lists_changed(&self) {
         let on_lists = self.on_lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(on_lists) = on_lists {

@@ -10,7 +10,7 @@ use super::{Owned, Registry};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolWait {
-    /// The tools of these namespaces. Names that nobody knows are ignored.
+    /// The tools of these namespaces. Unknown names are ignored.
     Namespaces(Vec<String>),
     /// All tools.
     All,

@@ -40,7 +40,7 @@ impl ServerConfig {
         self.tool_exposure.get(tool).unwrap_or(self.exposure)
     }
 
-    /// Returns true if a tool may have this exposure, whatever tools the server has.
+    /// Returns true if a tool may have this exposure; the list of tools is not needed.
     pub fn may_expose(&self, exposure: Exposure) -> bool {
         let mut tools = self.tool_exposure.entries();
         self.exposure == exposure || tools.any(|(_, one)| one == exposure)
