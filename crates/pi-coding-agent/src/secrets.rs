@@ -68,6 +68,19 @@ pub(crate) fn header_secrets<'a>(
     found.values
 }
 
+/// Returns the secrets among the variables or headers of an MCP server. Their values are configured
+/// one by one, so those that look like a secret are one, whatever their names.
+pub(crate) fn server_secrets(values: &[(String, String)]) -> Vec<String> {
+    let mut found = Collector::default();
+    for (name, value) in values {
+        found.header(name, value);
+        if looks_random(value) {
+            found.values.push(value.clone());
+        }
+    }
+    found.values
+}
+
 /// Collects secrets from named values.
 #[derive(Default)]
 struct Collector {

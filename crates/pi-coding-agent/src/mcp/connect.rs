@@ -20,6 +20,7 @@ use super::server::{Link, Server};
 use super::servers::{Shared, Urgency};
 use super::state::ServerState;
 use crate::config::settings::Profile;
+use crate::secrets::server_secrets;
 
 /// Reasons why an attempt failed.
 enum Failure {
@@ -42,7 +43,7 @@ pub(super) async fn connect(
     server: &Arc<Server>,
     urgency: Urgency,
 ) -> ServerState {
-    let log = Arc::new(ServerLog::new(Arc::clone(&shared.log), &server.name));
+    let log = Arc::new(ServerLog::new(Arc::clone(&shared.log), &server.name, &shared.secrets));
     let connected = attempt(shared, server, urgency, &log).await;
     let failure = match connected {
         Ok(link) => match list(server, &link.client, shared, &log).await {
@@ -96,6 +97,7 @@ async fn attempt(
             let headers = http.headers.resolve(&shared.resolver).await;
             let mut way = Http::new(http.url.clone(), shared.web());
             way.headers = headers.map_err(|error| Failure::Other(error.to_string()))?;
+            shared.secrets.add(server_secrets(&way.headers));
             way.authorization = shared.auth().authorization(&server.name, http);
             match Client::connect(Way::Http(way), options(shared, server, log)).await {
                 Ok(client) => Ok(Link { client, process: None, log: Arc::clone(log) }),
@@ -115,6 +117,7 @@ async fn start(
     let environment = &shared.options.environment;
     let launch = stdio.launch(environment, &shared.resolver).await;
     let launch = launch.map_err(|error| Failure::Other(error.to_string()))?;
+    shared.secrets.add(server_secrets(&launch.env));
     let host = shared.host().map_err(Failure::Other)?;
     let mut options = options(shared, server, log);
     loop {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use pi_guard::secrets::Secrets;
 use pi_jsonrpc::{Line, Lines};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
@@ -36,6 +37,7 @@ pub(super) struct Log {
 pub(super) struct ServerLog {
     log: Arc<Log>,
     server: String,
+    secrets: Secrets,
     state: Mutex<State>,
 }
 
@@ -75,16 +77,18 @@ impl Log {
 }
 
 impl ServerLog {
-    pub(super) fn new(log: Arc<Log>, server: &str) -> Self {
+    pub(super) fn new(log: Arc<Log>, server: &str, secrets: &Secrets) -> Self {
         let state = State { window: Instant::now(), written: 0, dropped: 0, tail: String::new() };
-        Self { log, server: server.to_owned(), state: Mutex::new(state) }
+        let (server, secrets) = (server.to_owned(), secrets.clone());
+        Self { log, server, secrets, state: Mutex::new(state) }
     }
 
     /// Writes a message. One that cannot be written is lost: a log is no reason to fail.
     pub(super) fn write(&self, level: &str, logger: Option<&str>, message: &str) {
         let logger = logger.map(|logger| format!(" {}", clean_line(logger, 100)));
         let (now, server) = (Timestamp::now(), &self.server);
-        let (logger, text) = (logger.unwrap_or_default(), clean_line(message, LONGEST));
+        let text = self.secrets.redact_known(message);
+        let (logger, text) = (logger.unwrap_or_default(), clean_line(&text, LONGEST));
         let mut lines = format!("{now:.3} [{server}] {level}{logger}: {text}\n");
         {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,7 +132,7 @@ impl ServerLog {
         };
         {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let shown = clean_line(&text, KEPT);
+            let shown = clean_line(&self.secrets.redact_known(&text), KEPT);
             if state.tail.len() + shown.len() > KEPT {
                 state.tail.clear();
             } else if !state.tail.is_empty() {
@@ -154,7 +158,7 @@ mod tests {
     async fn floods_are_bounded_and_the_end_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let log = Arc::new(Log::new(directory.path()));
-        let server = ServerLog::new(Arc::clone(&log), "s");
+        let server = ServerLog::new(Arc::clone(&log), "s", &Secrets::default());
         server.write("error", Some("db\u{1b}"), "lost\nconnection");
         let text = fs::read_to_string(&log.path).unwrap();
         assert!(text.ends_with("Z [s] error db: lost connection\n"), "{text}");

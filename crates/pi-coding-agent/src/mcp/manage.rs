@@ -1,13 +1,21 @@
 //! What commands and dialogs ask of servers, beside their states.
 
+use pi_guard::secrets::Secrets;
 use pi_mcp::client::Facts;
 
 use super::command::OpenPage;
 use super::config::ServerConfig;
 use super::fingerprint;
-use super::servers::McpServers;
+use super::servers::{McpOptions, McpServers};
 use super::state::ConfiguredServer;
 use crate::Environment;
+
+impl McpOptions {
+    /// Returns the secrets of the session, to which those of servers are added.
+    pub(super) fn secrets(&self) -> Secrets {
+        self.guard.as_ref().map(|guard| guard.secrets().clone()).unwrap_or_default()
+    }
+}
 
 impl McpServers {
     /// Returns what is known of a connected server.

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use pi_ai::web::WebClient;
+use pi_guard::secrets::Secrets;
 use pi_mcp::client::{CallOptions, Client, ClientError};
 use pi_mcp::protocol::{CallToolResult, Tool};
 use pi_protocol::CancelToken;
@@ -100,6 +101,8 @@ pub struct McpServers(pub(super) Arc<Shared>);
 pub(super) struct Shared {
     pub(super) options: McpOptions,
     pub(super) resolver: ValueResolver,
+    /// Redacts what servers were given, in the session and in the log.
+    pub(super) secrets: Secrets,
     pub(super) log: Arc<Log>,
     pub(super) cache: Cache,
     pub(super) pins: Pins,
@@ -123,6 +126,7 @@ impl McpServers {
         let directory = &environment.agent_directory;
         Self(Arc::new(Shared {
             resolver: ValueResolver::new(environment.clone()),
+            secrets: options.secrets(),
             log: Arc::new(Log::new(directory)),
             cache: Cache::new(directory),
             pins: Pins::new(directory),

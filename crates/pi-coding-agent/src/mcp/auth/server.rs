@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_ai::oauth::{Challenge, RefreshError};
 use pi_ai::web::WebClient;
+use pi_guard::secrets::Secrets;
 use pi_mcp::BoxFuture;
 use pi_mcp::sign_in::{self, Credentials};
 use pi_mcp::transport::{self, Authorization, Verdict};
@@ -30,6 +31,8 @@ struct Parts {
     file: Arc<AuthFile>,
     web: WebClient,
     resolver: Arc<ValueResolver>,
+    /// Redacts tokens in the session.
+    secrets: Secrets,
     /// The last refusal of the server, for the next sign-in.
     challenge: Mutex<Option<Challenge>>,
     /// The access token whose renewal was refused for good.
@@ -57,9 +60,10 @@ impl ServerTokens {
         file: Arc<AuthFile>,
         web: WebClient,
         resolver: Arc<ValueResolver>,
+        secrets: Secrets,
     ) -> Self {
         let (challenge, ended) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Parts { key, config, file, web, resolver, challenge, ended }))
+        Self(Arc::new(Parts { key, config, file, web, resolver, secrets, challenge, ended }))
     }
 
     /// Returns the last refusal of the server.
@@ -75,11 +79,21 @@ impl ServerTokens {
     /// needs it.
     pub(super) fn stored(&self) -> Result<Option<Credentials>, ConfigError> {
         let entry = self.0.file.load(&self.0.key)?;
-        Ok(entry.and_then(|entry| record::read(&entry, &self.0.config, None)))
+        let stored = entry.and_then(|entry| record::read(&entry, &self.0.config, None));
+        stored.iter().for_each(|stored| self.redact(stored));
+        Ok(stored)
+    }
+
+    /// Redacts the tokens from now on.
+    fn redact(&self, credentials: &Credentials) {
+        let tokens = credentials.refresh.iter().chain([&credentials.access]);
+        let tokens = tokens.map(|token| token.expose_secret().to_owned());
+        self.0.secrets.add(tokens.chain(credentials.client.secret.clone()));
     }
 
     /// Stores credentials.
     pub(super) fn store(&self, credentials: &Credentials) -> Result<(), ConfigError> {
+        self.redact(credentials);
         *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.0.file.change(&self.0.key, |entry| record::write(credentials, entry))
     }
@@ -88,7 +102,9 @@ impl ServerTokens {
     pub(super) async fn client_secret(&self) -> Result<Option<String>, String> {
         let Some(text) = &self.0.config.client_secret else { return Ok(None) };
         let resolved = resolve_value(&self.0.resolver, "oauth.clientSecret", text).await;
-        resolved.map(Some).map_err(|error| error.to_string())
+        let secret = resolved.map_err(|error| error.to_string())?;
+        self.0.secrets.add([secret.clone()]);
+        Ok(Some(secret))
     }
 
     /// Replaces an access token that has ended or was refused, unless another process has done so.

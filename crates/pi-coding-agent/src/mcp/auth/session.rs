@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_ai::oauth::{Interaction, OauthError};
 use pi_ai::web::WebClient;
+use pi_guard::secrets::Secrets;
 use pi_mcp::sign_in::{self, Registration, Settings, SignIn};
 use pi_mcp::transport::Authorization;
 use pi_protocol::CancelToken;
@@ -26,6 +27,8 @@ struct Parts {
     file: Arc<AuthFile>,
     web: WebClient,
     resolver: Arc<ValueResolver>,
+    /// Redacts tokens in the session.
+    secrets: Secrets,
     registry: Option<ModelRegistry>,
     callback_host: Option<String>,
     servers: Mutex<HashMap<Key, (OauthConfig, ServerTokens)>>,
@@ -92,6 +95,7 @@ impl McpAuth {
             file: Arc::new(AuthFile::new(&environment.agent_directory)),
             web,
             resolver: Arc::new(ValueResolver::new(environment.clone())),
+            secrets: registry.as_ref().map(|one| one.secrets().clone()).unwrap_or_default(),
             registry,
             callback_host: environment.variable("PI_OAUTH_CALLBACK_HOST").map(str::to_owned),
             servers: Mutex::default(),
@@ -170,13 +174,14 @@ impl McpAuth {
         {
             return known.clone();
         }
-        let Parts { file, web, resolver, .. } = &*self.0;
+        let Parts { file, web, resolver, secrets, .. } = &*self.0;
         let tokens = ServerTokens::new(
             key.clone(),
             http.oauth.clone(),
             Arc::clone(file),
             web.clone(),
             Arc::clone(resolver),
+            secrets.clone(),
         );
         servers.insert(key, (http.oauth.clone(), tokens.clone()));
         tokens
