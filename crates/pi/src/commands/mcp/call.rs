@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
-use pi_coding_agent::guard::{Call, Outcome, ToolOrigin};
+use pi_coding_agent::guard::{Call, Guard, Outcome, ToolOrigin};
 use pi_coding_agent::mcp::ServerError;
 use pi_coding_agent::mcp::config::{Approval, ServerEntry, namespace};
 use pi_coding_agent::{AgentOptions, load_guard};
@@ -23,9 +23,12 @@ pub(in crate::commands) fn call(args: &CommandArgs) -> CommandResult {
     let entry = loaded.server(args)?;
     let tool = args.word(1).unwrap_or_default();
     let arguments = arguments(args.words.get(2..).unwrap_or_default())?;
-    approve(&loaded, entry, tool, &arguments, args.has("yes"))?;
+    let mut options = AgentOptions::new(loaded.environment.clone());
+    options.supervisor = servers::supervisor();
+    let guard = load_guard(&options)?;
+    approve(&loaded, &guard, (entry, tool), &arguments, args.has("yes"))?;
     let result = wait(async {
-        let servers = servers::open(&loaded, &[entry]);
+        let servers = servers::open(&loaded, &[entry], Some(guard));
         let options = CallOptions::default();
         let result = servers.call(&entry.name, tool, arguments, &options).await;
         servers.shutdown().await;
@@ -61,8 +64,8 @@ fn arguments(words: &[String]) -> Result<Map<String, Value>, Failure> {
 /// Applies the policy and the approvals of `mcp.json`. The user is asked where they ask.
 fn approve(
     loaded: &Loaded,
-    entry: &ServerEntry,
-    tool: &str,
+    guard: &Guard,
+    (entry, tool): (&ServerEntry, &str),
     arguments: &Map<String, Value>,
     is_confirmed: bool,
 ) -> Result<(), Failure> {
@@ -72,7 +75,6 @@ fn approve(
         return Err(Failure::failed(message));
     }
     let environment = &loaded.environment;
-    let guard = load_guard(&AgentOptions::new(environment.clone()))?;
     let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
     let workspace = Workspace::new(Arc::new(Host::default()), cwd, home);
     let name = format!("{}__{tool}", namespace(&entry.name));

@@ -54,7 +54,7 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
         entries.retain(|entry| args.words.contains(&entry.name));
     }
     let checked = wait(async {
-        let servers = servers::open(&loaded, &entries);
+        let servers = servers::open(&loaded, &entries, None);
         servers::connect(&servers).await;
         let states = servers.states();
         let checked: Vec<Checked<'_>> = entries

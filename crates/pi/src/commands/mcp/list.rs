@@ -16,7 +16,7 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
     let loaded = Loaded::read()?;
     let entries: Vec<&ServerEntry> = loaded.configuration.servers.iter().collect();
     let states = wait(async {
-        let servers = servers::open(&loaded, &entries);
+        let servers = servers::open(&loaded, &entries, None);
         servers::connect(&servers).await;
         let states = servers.states();
         servers.shutdown().await;

@@ -1,15 +1,24 @@
 //! Connections of commands.
 
+use std::sync::Arc;
+
+use pi_coding_agent::guard::Guard;
 use pi_coding_agent::mcp::config::ServerEntry;
 use pi_coding_agent::mcp::{ConfiguredServer, McpOptions, McpServers, Origin};
 use pi_tools::supervisor::Supervisor;
 
 use super::Loaded;
 
-/// Returns servers that are not connected yet.
-pub(super) fn open(loaded: &Loaded, entries: &[&ServerEntry]) -> McpServers {
+/// Returns the owner of the processes of servers.
+pub(super) fn supervisor() -> Option<Supervisor> {
+    cfg!(target_os = "linux").then(Supervisor::this_program)
+}
+
+/// Returns servers that are not connected yet. A guard decides about hosts, and confines programs.
+pub(super) fn open(loaded: &Loaded, entries: &[&ServerEntry], guard: Option<Guard>) -> McpServers {
     let mut options = McpOptions::new(loaded.environment.clone());
-    options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
+    options.supervisor = supervisor();
+    options.guard = guard.map(Arc::new);
     let servers = McpServers::new(options);
     let configured = entries.iter().map(|entry| ConfiguredServer {
         name: entry.name.clone(),
