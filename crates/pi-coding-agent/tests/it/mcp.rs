@@ -1,9 +1,11 @@
 //! MCP servers in sessions: real server processes and a scripted model.
 
+mod auth;
 mod behavior;
 mod hostile;
 mod policy;
 mod questions;
+mod secrets;
 
 use std::collections::BTreeMap;
 use std::fs;
