@@ -6,7 +6,7 @@ use pi_mcp::client::Facts;
 use super::command::OpenPage;
 use super::config::ServerConfig;
 use super::fingerprint;
-use super::servers::{McpOptions, McpServers};
+use super::servers::{McpOptions, McpServers, Urgency};
 use super::state::ConfiguredServer;
 use crate::Environment;
 
@@ -41,7 +41,7 @@ impl McpServers {
         }
     }
 
-    /// Changes the configuration of a server in this session. Its connection ends.
+    /// Changes the configuration of a server in this session. Its connection is replaced.
     pub(super) fn change_config(&self, name: &str, config: &ServerConfig) {
         let changed = self.all().into_iter().map(|server| ConfiguredServer {
             name: server.name.clone(),
@@ -49,6 +49,9 @@ impl McpServers {
             config: if server.name == name { config.clone() } else { server.config.clone() },
         });
         self.set_servers(changed.collect());
+        if let Ok(server) = self.find(name) {
+            self.0.start(&server, Urgency::Needed);
+        }
     }
 
     pub(super) fn environment(&self) -> &Environment {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use pi_agent::BoxFuture;
 use pi_mcp::transport::Stdio;
 use pi_tools::{Command, Executor as _, Host, ProcessTree};
+use tokio::task::JoinHandle;
 
 use super::config::Launch;
 use super::log::ServerLog;
@@ -21,6 +22,8 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct ServerProcess {
     exit: BoxFuture<'static, std::io::Result<Option<i32>>>,
     tree: ProcessTree,
+    /// Reads standard error until all processes have closed it.
+    errors: JoinHandle<()>,
 }
 
 /// Starts the program of a server. Its standard error goes to the log.
@@ -41,9 +44,9 @@ pub(super) async fn start(
     let started = host.spawn_piped(&command).await;
     let process = started.map_err(|error| format!("it cannot be started: {error}"))?;
     let (errors, log) = (process.stderr, Arc::clone(log));
-    tokio::spawn(async move { log.read(errors).await });
+    let errors = tokio::spawn(async move { log.read(errors).await });
     let stdio = Stdio::new(process.stdout, process.stdin);
-    Ok((stdio, ServerProcess { exit: process.exit, tree: process.tree }))
+    Ok((stdio, ServerProcess { exit: process.exit, tree: process.tree, errors }))
 }
 
 impl ServerProcess {
@@ -51,6 +54,8 @@ impl ServerProcess {
     pub(super) async fn end(self) {
         let _ = tokio::time::timeout(GRACE, self.exit).await;
         self.tree.kill().await;
+        // The last messages explain a failure.
+        let _ = tokio::time::timeout(GRACE, self.errors).await;
     }
 }
 

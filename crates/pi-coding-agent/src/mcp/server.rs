@@ -58,6 +58,17 @@ impl Server {
         }
     }
 
+    /// Creates a server with the lists of the one that it replaces, if both are reached alike.
+    pub(super) fn replacing(old: &[Arc<Self>], configured: ConfiguredServer) -> Self {
+        let server = Self::new(configured);
+        let known = old.iter().find(|other| other.fingerprint == server.fingerprint);
+        let lists = known.and_then(|other| other.known_lists());
+        if lists.is_some() {
+            *server.lists.lock().unwrap_or_else(PoisonError::into_inner) = Known::Read(lists);
+        }
+        server
+    }
+
     pub(super) fn is(&self, configured: &ConfiguredServer) -> bool {
         let ConfiguredServer { name, origin, config } = configured;
         self.name == *name && self.origin == *origin && self.config == *config

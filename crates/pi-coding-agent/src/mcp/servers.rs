@@ -151,7 +151,7 @@ impl McpServers {
                 let kept = old.iter().position(|server| server.is(&one));
                 servers.push(match kept {
                     Some(at) => old.remove(at),
-                    None => Arc::new(Server::new(one)),
+                    None => Arc::new(Server::replacing(&old, one)),
                 });
             }
             old

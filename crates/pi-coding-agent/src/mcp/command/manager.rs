@@ -43,7 +43,8 @@ impl Session {
         loop {
             let states = self.servers.states();
             let sorted = report::sorted(&states);
-            let rows: Vec<String> = sorted.iter().map(|status| report::row(status)).collect();
+            let rows: Vec<String> =
+                sorted.iter().map(|status| report::row_with_reason(status)).collect();
             let chosen = self.context.ui().select("MCP servers", rows.clone()).await;
             let at = chosen.and_then(|chosen| rows.iter().position(|row| *row == chosen));
             let Some(status) = at.and_then(|at| sorted.get(at)) else { return };
@@ -66,15 +67,18 @@ impl Session {
             Action::SignIn => self.sign_in(status).await,
             Action::SignOut => self.sign_out(status).await,
             Action::Reconnect => self.reconnect(&status.name).await,
-            Action::Tools => self.say(report::tools(status)),
-            Action::Exposure => return self.change_exposure(status).await,
+            // The list would cover long messages.
+            Action::Tools => {
+                self.say(report::tools(status));
+                return false;
+            }
+            Action::Exposure => self.change_exposure(status).await,
             Action::Enable(enabled) => self.change(status, &ServerChange::enabled(*enabled), false),
             Action::EnableHere(enabled) => {
                 self.change(status, &ServerChange::enabled(*enabled), true);
             }
         }
-        // Results are messages, which the list would cover.
-        false
+        true
     }
 
     fn actions(&self, status: &ServerStatus) -> Vec<Action> {
@@ -102,14 +106,15 @@ impl Session {
         actions
     }
 
-    async fn change_exposure(&self, status: &ServerStatus) -> bool {
-        let title = format!("Exposure of the tools of {}", status.name);
+    async fn change_exposure(&self, status: &ServerStatus) {
+        let now = status.config.exposure.as_str();
+        let title = format!("Exposure of the tools of {}, now {now}", status.name);
         let names = EXPOSURES.map(Exposure::as_str);
         let chosen = self.context.ui().select(title, names).await;
         let chosen = EXPOSURES.into_iter().find(|one| chosen.as_deref() == Some(one.as_str()));
-        let Some(exposure) = chosen else { return true };
-        self.change(status, &ServerChange::exposure(exposure), false);
-        false
+        if let Some(exposure) = chosen {
+            self.change(status, &ServerChange::exposure(exposure), false);
+        }
     }
 
     /// Changes a server in its file and in this session. Servers of extensions and programs are
@@ -119,24 +124,27 @@ impl Session {
         let name = &status.name;
         if matches!(status.origin, Origin::File { .. }) {
             let loaded = config::load(environment, self.is_project_trusted());
-            let changed = match loaded.find(name) {
-                _ if in_project => {
-                    McpFile::new(environment, Scope::Project).override_server(name, change)
-                }
-                Some(entry) => McpFile::of(entry).change(name, change),
-                None => return self.warn(format!("{name} is not in the configuration any more")),
+            let Some(entry) = loaded.find(name) else {
+                return self.warn(format!("{name} is not in the configuration any more"));
+            };
+            let project = McpFile::new(environment, Scope::Project);
+            let (file, changed) = if in_project {
+                let changed = project.override_server(name, change);
+                (project, changed)
+            } else {
+                let file = McpFile::of(entry);
+                let changed = file.change(name, change);
+                (file, changed)
             };
             if let Err(error) = changed {
                 return self.warn(error.to_string());
             }
+            self.say(format!("{name}: changed in {}", file.path().display()));
         }
         let mut config = status.config.clone();
         config.enabled = change.enabled.unwrap_or(config.enabled);
         config.exposure = change.exposure.unwrap_or(config.exposure);
         self.servers.change_config(name, &config);
-        let states = self.servers.states();
-        let now = states.iter().find(|one| one.name == *name);
-        self.say(now.map(report::row).unwrap_or_default());
     }
 
     fn is_project_trusted(&self) -> bool {

@@ -7,6 +7,9 @@ use super::super::text::clean_line;
 /// The longest text of a server in a report.
 const LONGEST: usize = 2_000;
 
+/// The longest reason in a row, in bytes.
+const LONGEST_IN_ROW: usize = 60;
+
 /// Returns all servers, those that need attention first.
 pub(super) fn all(states: &[ServerStatus]) -> String {
     if states.is_empty() {
@@ -44,6 +47,14 @@ pub(super) fn row(status: &ServerStatus) -> String {
     };
     let (state, exposure) = (status.state.as_str(), status.config.exposure.as_str());
     format!("{}: {state}{count} ({exposure}, {})", status.name, origin(&status.origin))
+}
+
+/// Returns a server in one line, with what is wrong with it.
+pub(super) fn row_with_reason(status: &ServerStatus) -> String {
+    match status.state.reason() {
+        Some(reason) => format!("{}: {}", row(status), clean_line(reason, LONGEST_IN_ROW)),
+        None => row(status),
+    }
 }
 
 /// Returns a server in several lines.
