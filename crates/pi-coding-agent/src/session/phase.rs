@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_protocol::CancelToken;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::Intervention;
@@ -44,6 +45,8 @@ pub(super) struct RunState {
     pub(super) compaction: Option<CancelToken>,
     /// The whole system prompt, as an extension wants it for this run.
     pub(super) forced_prompt: Option<String>,
+    /// Sections of the system prompt that extensions changed for this run; null removes one.
+    pub(super) changed_sections: Arc<Map<String, Value>>,
 }
 
 /// A summary outside of a run; it ends when this is dropped.

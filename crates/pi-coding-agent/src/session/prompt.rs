@@ -271,11 +271,17 @@ impl AgentSession {
         self.read_log()?;
         self.flush_bash()?;
         self.compact_if_needed(CheckTime::BeforePrompt).await;
-        let asked = self.ask(BeforeAgentStart::new(first, self.prompt_options())).await;
+        let own = self.prompt_options();
+        let asked = self.ask(BeforeAgentStart::new(first, own.clone())).await;
         let BeforeAgentStart { message: first, options, .. } = asked.question;
         let start = asked.answer.unwrap_or_default();
-        self.0.activity.run(|run| run.forced_prompt = start.system_prompt);
-        run.messages.extend(self.section_update(&options.build()));
+        let sections = options.build();
+        let changed_sections = section_changes(&own.build(), &sections);
+        self.0.activity.run(|run| {
+            run.forced_prompt = start.system_prompt;
+            run.changed_sections = Arc::new(changed_sections);
+        });
+        run.messages.extend(self.section_update(&sections));
         run.messages.push(match first {
             FirstMessage::User { text, images } => user_message(text, images),
             FirstMessage::Custom(message) => message,
@@ -331,21 +337,20 @@ impl AgentSession {
 
     /// Returns a system message with the changes of the prompt since it was last declared.
     pub(super) fn prompt_update(&self) -> Option<AgentMessage> {
-        self.section_update(&self.prompt_options().build())
+        let mut wanted = self.prompt_options().build();
+        let changed = self.0.activity.run(|run| Arc::clone(&run.changed_sections));
+        for (name, text) in &*changed {
+            match text {
+                Value::Null => drop(wanted.shift_remove(name)),
+                text => drop(wanted.insert(name.clone(), text.clone())),
+            }
+        }
+        self.section_update(&wanted)
     }
 
     /// Returns a system message that turns the declared sections into these.
     fn section_update(&self, wanted: &Map<String, Value>) -> Option<AgentMessage> {
-        let known = self.declared();
-        let mut changes = Map::new();
-        for (name, text) in wanted {
-            if known.sections.get(name) != Some(text) {
-                changes.insert(name.clone(), text.clone());
-            }
-        }
-        for name in known.sections.keys().filter(|name| !wanted.contains_key(*name)) {
-            changes.insert(name.clone(), Value::Null);
-        }
+        let changes = section_changes(&self.declared().sections, wanted);
         if changes.is_empty() {
             return None;
         }
@@ -381,6 +386,14 @@ impl AgentSession {
         }
         true
     }
+}
+
+/// Returns the sections that turn the first ones into the second ones; null removes one.
+fn section_changes(from: &Map<String, Value>, to: &Map<String, Value>) -> Map<String, Value> {
+    let changed = to.iter().filter(|(name, text)| from.get(*name) != Some(*text));
+    let changed = changed.map(|(name, text)| (name.clone(), text.clone()));
+    let removed = from.keys().filter(|name| !to.contains_key(*name));
+    changed.chain(removed.map(|name| (name.clone(), Value::Null))).collect()
 }
 
 /// Makes a message of an extension that is sent now.

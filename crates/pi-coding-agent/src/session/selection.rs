@@ -332,6 +332,7 @@ impl AgentSession {
 
     /// Returns the tools that the model has.
     pub fn active_tools(&self) -> Vec<Arc<dyn AgentTool>> {
+        self.activate_added(false);
         let all = self.all_tools();
         let names = self.selection().active_tools.clone();
         let find =
@@ -342,6 +343,7 @@ impl AgentSession {
     /// Gives the model these tools; unknown names are ignored. Tools that stay keep their order,
     /// so that the prompt stays as it is.
     pub fn set_active_tools(&self, names: &[String]) {
+        self.activate_added(false);
         let all = self.all_tools();
         let known = |name: &String| all.iter().any(|tool| tool.declaration().name == *name);
         let mut selection = self.selection();
@@ -372,7 +374,16 @@ impl AgentSession {
     /// Reads the registry: models of its providers, and tools, which are active as soon as they
     /// are registered.
     pub(super) fn read_registry(&self) {
-        self.0.toolbox.refresh(|added| {
+        self.activate_added(true);
+        if let Some(models) = &self.0.models {
+            models.set_registered(self.0.extensions.registry());
+        }
+    }
+
+    /// Activates tools that the registry has gained. Those that a session begins with count only if
+    /// `includes_first`.
+    fn activate_added(&self, includes_first: bool) {
+        self.0.toolbox.take_added(includes_first, |added| {
             let mut selection = self.selection();
             for name in added {
                 if !selection.active_tools.contains(name) {
@@ -380,9 +391,6 @@ impl AgentSession {
                 }
             }
         });
-        if let Some(models) = &self.0.models {
-            models.set_registered(self.0.extensions.registry());
-        }
     }
 
     /// Gives the model the tools that the log declares, with these changes, and tools that are new

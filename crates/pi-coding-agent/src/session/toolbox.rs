@@ -4,13 +4,14 @@
 //! generation changed.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_agent::AgentTool;
 use pi_protocol::Effects;
 use pi_tools::{Workspace, toolset};
 use serde_json::{Map, Value};
 
+use super::lock;
 use crate::create::ToolFilter;
 use crate::extension::{Exposure, Registry};
 use crate::guard::{Guard, Guarded, ToolOrigin};
@@ -33,6 +34,8 @@ struct Known {
     all: Arc<[Arc<dyn AgentTool>]>,
     /// Names of the registry's tools that the model may call.
     registered: Vec<String>,
+    /// Those of them that are new since their activation was last considered.
+    added: Vec<String>,
 }
 
 impl Toolbox {
@@ -48,28 +51,36 @@ impl Toolbox {
 
     /// Returns all tools.
     pub(super) fn all(&self) -> Arc<[Arc<dyn AgentTool>]> {
-        self.refresh(|_| {}).0
+        Arc::clone(&self.known().all)
     }
 
-    /// Returns all tools, and calls `added` with the names of tools that the registry has gained
-    /// since the last call.
-    pub(super) fn refresh(
-        &self,
-        added: impl FnOnce(&[String]),
-    ) -> (Arc<[Arc<dyn AgentTool>]>, u64) {
+    /// Calls `added` with the names of tools that the registry has gained since the last call.
+    /// Those of the first read count only if `includes_first`.
+    pub(super) fn take_added(&self, includes_first: bool, added: impl FnOnce(&[String])) {
+        let is_first = lock(&self.known).generation.is_none();
+        let mut known = self.known();
+        if is_first && includes_first {
+            known.added = known.registered.clone();
+        }
+        added(&std::mem::take(&mut known.added));
+    }
+
+    /// Returns the tools, read anew if the registry has changed. Whoever reads them first, new ones
+    /// are still to be activated.
+    fn known(&self) -> MutexGuard<'_, Known> {
         let generation = self.registry.generation();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         if known.generation != Some(generation) {
             let (all, registered) = self.read();
-            let new: Vec<String> = registered
-                .iter()
-                .filter(|name| !known.registered.contains(name))
-                .cloned()
-                .collect();
-            *known = Known { generation: Some(generation), all, registered };
-            added(&new);
+            let mut added = std::mem::take(&mut known.added);
+            if known.generation.is_some() {
+                let is_new = |name: &&String| !known.registered.contains(name);
+                added.extend(registered.iter().filter(is_new).cloned());
+            }
+            added.retain(|name| registered.contains(name));
+            *known = Known { generation: Some(generation), all, registered, added };
         }
-        (Arc::clone(&known.all), generation)
+        known
     }
 
     /// Reads the registry. A registered tool takes the place of a built-in one of the same name.

@@ -2,6 +2,7 @@
 
 mod auth;
 mod behavior;
+mod declarations;
 mod hostile;
 mod policy;
 mod questions;

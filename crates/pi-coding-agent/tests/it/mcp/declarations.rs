@@ -1,0 +1,47 @@
+//! What requests declare while servers connect, and during a run.
+
+use pi_ai::faux::Reply;
+use pi_coding_agent::extension::{RunMode, ToolWait};
+use pi_coding_agent::session::PromptOptions;
+use pi_protocol::Declarations;
+use serde_json::json;
+
+use super::{McpTest, PATIENCE, declared};
+
+/// Whoever looks at the tools first, a tool that was registered in the background is declared.
+#[tokio::test]
+async fn tools_that_were_seen_before_the_prompt_are_declared() {
+    let mut test = McpTest::new(&["echo"]);
+    test.mode = RunMode::Tui;
+    let running = test.start().await;
+    let registry = running.session.mcp().unwrap().clone();
+    tokio::time::timeout(PATIENCE, registry.wait(&ToolWait::All)).await.unwrap();
+    let all = running.session.all_tools();
+    assert!(all.iter().any(|tool| tool.declaration().name == "mcp__s__echo"));
+    let request = test.request(&running).await;
+    let names = declared(&request);
+    assert!(names.contains(&"mcp__s__echo".to_owned()), "{names:?}");
+    running.runtime.shut_down().await;
+}
+
+/// The section on servers stays as it is from turn to turn, also for the cache of the provider.
+#[tokio::test]
+async fn the_section_stays_for_the_whole_run() {
+    let test = McpTest::with(&["echo"], &json!({ "toolExposure": { "echo": "direct" } }));
+    let running = test.start().await;
+    for _ in 0..2 {
+        test.model.push(Reply::new().tool_call("mcp__s__echo", &json!({ "message": "hi" })));
+    }
+    test.model.push(Reply::new().text("Done."));
+    let prompting = running.session.prompt("Go", PromptOptions::default());
+    tokio::time::timeout(PATIENCE, prompting).await.unwrap().unwrap();
+    let requests = test.model.requests();
+    assert_eq!(requests.len(), 3);
+    let sections = requests.iter().map(|request| {
+        let declarations = Declarations::replay(request.context.messages.iter());
+        declarations.sections.get("mcp_servers").cloned()
+    });
+    let sections: Vec<_> = sections.collect();
+    assert!(sections.iter().all(|one| one.is_some() && *one == sections[0]), "{sections:?}");
+    running.runtime.shut_down().await;
+}
