@@ -51,7 +51,9 @@ pub(super) fn items(servers: &McpServers) -> Items {
     if let Some((at, exposure)) = of_resources {
         let later = items.tools.split_off(at);
         let tools = resources::tools(&weak).into_iter();
-        items.tools.extend(tools.map(|tool| registration(tool, exposure)));
+        items
+            .tools
+            .extend(tools.map(|(tool, schema)| registration(tool, exposure).output_schema(schema)));
         items.tools.extend(later);
     }
     items
@@ -109,28 +111,43 @@ fn namespace(server: &Server, instructions: Option<&str>) -> Value {
     let mut namespace = Map::new();
     namespace.insert("name".to_owned(), config::namespace(&server.name).into());
     namespace.insert("aliases".to_owned(), json!([server.name]));
-    if let Some(description) = server.description() {
-        namespace.insert("description".to_owned(), clean_line(&description, 1000).into());
+    if let Some(description) = &server.config.description {
+        namespace.insert("description".to_owned(), clean_line(description, 1000).into());
     }
     if let Some(instructions) = instructions {
         let instructions = clean(instructions, LONGEST_INSTRUCTIONS);
-        namespace.insert("instructions".to_owned(), instructions.into());
+        namespace.insert("instructions".to_owned(), instructions.trim().into());
     }
     Value::Object(namespace)
 }
 
 /// Returns the schema of a call's result, as scripts get it.
 fn result_schema(structured: Option<&Value>) -> Value {
-    let mut properties = json!({
-        "content": { "type": "array", "items": { "type": "object" } },
-        "isError": { "type": "boolean" },
-    });
     let usable =
         structured.and_then(Value::as_object).filter(|schema| parameters::check(schema).is_ok());
-    if let Some(schema) = usable {
-        properties["structuredContent"] = Value::Object(schema.clone());
-    }
-    json!({ "type": "object", "properties": properties, "required": ["content"] })
+    json!({
+        "type": "object",
+        "properties": {
+            "content": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "type": { "enum": ["text", "image", "audio", "resource_link", "resource"] },
+                        "text": { "type": "string" },
+                        "data": { "type": "string" },
+                        "mimeType": { "type": "string" },
+                    },
+                    "required": ["type"],
+                    "additionalProperties": true,
+                },
+            },
+            "structuredContent": usable.cloned().unwrap_or_default(),
+            "isError": { "type": "boolean" },
+        },
+        "required": ["content"],
+        "additionalProperties": true,
+    })
 }
 
 /// Returns the exposure that reaches more callers.

@@ -19,8 +19,8 @@ pub(super) const TOOLS: [&str; 3] =
 /// Resources and templates of one page. A cursor continues after them.
 const PAGE: usize = 500;
 
-/// Makes the tools for the resources of all servers.
-pub(super) fn tools(servers: &WeakServers) -> Vec<Arc<dyn AgentTool>> {
+/// Makes the tools for the resources of all servers, with the schemas of their results.
+pub(super) fn tools(servers: &WeakServers) -> Vec<(Arc<dyn AgentTool>, Value)> {
     let [list, templates, read] = TOOLS;
     let listed = json!({
         "type": "object",
@@ -44,15 +44,77 @@ pub(super) fn tools(servers: &WeakServers) -> Vec<Arc<dyn AgentTool>> {
     let templates_text = "List resource templates of MCP servers: URIs with variables, which name \
                           resources that can be read.";
     let read_text = "Read a resource of an MCP server.";
+    let make = |declaration, operation| (tool(declaration, servers, operation), result(operation));
     vec![
-        tool(Tool::new(list, list_text, listed.clone()), servers, Operation::List(Kind::Resources)),
-        tool(
-            Tool::new(templates, templates_text, listed),
-            servers,
-            Operation::List(Kind::Templates),
-        ),
-        tool(Tool::new(read, read_text, addressed), servers, Operation::Read),
+        make(Tool::new(list, list_text, listed.clone()), Operation::List(Kind::Resources)),
+        make(Tool::new(templates, templates_text, listed), Operation::List(Kind::Templates)),
+        make(Tool::new(read, read_text, addressed), Operation::Read),
     ]
+}
+
+/// Returns the schema of the result, as scripts get it.
+fn result(operation: Operation) -> Value {
+    let string = json!({ "type": "string" });
+    let kind = match operation {
+        Operation::List(kind) => kind,
+        Operation::Read => {
+            let contents = |name: &str, field: Value| {
+                json!({
+                    "type": "object",
+                    "properties": { "uri": string, "mimeType": string, (name): field },
+                    "required": ["uri", name],
+                })
+            };
+            let blob = json!({ "type": "string", "description": "base64" });
+            let contents = [contents("text", string.clone()), contents("blob", blob)];
+            return json!({
+                "type": "object",
+                "properties": {
+                    "server": string,
+                    "uri": string,
+                    "contents": { "type": "array", "items": { "anyOf": contents } },
+                },
+                "required": ["server", "uri", "contents"],
+            });
+        }
+    };
+    let address = match kind {
+        Kind::Resources => json!({ "uri": string, "size": { "type": "number" } }),
+        Kind::Templates => {
+            json!({ "uriTemplate": { "type": "string", "description": "Template by RFC 6570" } })
+        }
+    };
+    let mut item = json!({
+        "type": "object",
+        "properties": {
+            "server": string, "name": string, "title": string,
+            "mimeType": string, "description": string,
+        },
+        "required": ["server", "name", kind.address()],
+    });
+    if let (Some(properties), Value::Object(address)) =
+        (item["properties"].as_object_mut(), address)
+    {
+        properties.extend(address);
+    }
+    let error = json!({
+        "type": "object",
+        "properties": { "server": string, "error": string },
+        "required": ["server", "error"],
+    });
+    json!({
+        "type": "object",
+        "properties": {
+            "server": string,
+            (kind.field()): { "type": "array", "items": item },
+            "nextCursor": string,
+            "errors": {
+                "type": "array", "items": error,
+                "description": "Servers that could not be listed",
+            },
+        },
+        "required": [kind.field()],
+    })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +127,24 @@ enum Operation {
 enum Kind {
     Resources,
     Templates,
+}
+
+impl Kind {
+    /// The field of a result that lists the items.
+    fn field(self) -> &'static str {
+        match self {
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+        }
+    }
+
+    /// The field of an item that addresses it.
+    fn address(self) -> &'static str {
+        match self {
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
 }
 
 fn tool(declaration: Tool, servers: &WeakServers, operation: Operation) -> Arc<dyn AgentTool> {
@@ -135,17 +215,13 @@ async fn list(
             Err(error) => errors.push(json!({ "server": server.name, "error": error })),
         }
     }
-    let field = match kind {
-        Kind::Resources => "resources",
-        Kind::Templates => "resourceTemplates",
-    };
     let has_more = found.len() > start + PAGE;
     let page: Vec<Value> = found.into_iter().skip(start).take(PAGE).collect();
     let mut data = Map::new();
     if let Some(wanted) = wanted {
         data.insert("server".to_owned(), wanted.into());
     }
-    data.insert(field.to_owned(), page.into());
+    data.insert(kind.field().to_owned(), page.into());
     if has_more {
         data.insert("nextCursor".to_owned(), (start + PAGE).to_string().into());
     }

@@ -58,7 +58,10 @@ pub(super) fn tool_output(server: &str, tool: &str, result: Value, files: &Files
         Value::Object(result) => result,
         _ => Map::new(),
     };
-    result.remove("_meta");
+    // Scripts get the same fields from servers of both eras.
+    for field in ["_meta", "resultType"] {
+        result.remove(field);
+    }
     result.entry("content").or_insert_with(|| json!([]));
     let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
     let items = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);

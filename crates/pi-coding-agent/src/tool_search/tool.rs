@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use pi_agent::{AgentTool, FnTool, ToolError};
+use pi_agent::{AgentTool, FnTool, ToolError, ToolOutput};
 use pi_protocol::Effects;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::TOOL_SEARCH;
 use crate::extension::{
@@ -20,8 +21,8 @@ use crate::{AgentSession, BuiltinExtension};
 const PATH: &str = "builtin:tool-search";
 
 /// Tools that a search loads unless the model asks for another number, and at most.
-const DEFAULT_LIMIT: u32 = 8;
-const MAX_LIMIT: u32 = 32;
+const DEFAULT_LIMIT: usize = 8;
+const MAX_LIMIT: usize = 32;
 
 /// Characters of a description in the result.
 const SHOWN: usize = 300;
@@ -35,7 +36,7 @@ struct Parameters {
     /// What the tool should do, in a few keywords, or its name.
     query: String,
     /// Maximum number of tools to load; 8 unless given.
-    limit: Option<u32>,
+    limit: Option<f64>,
 }
 
 /// Returns the built-in extension that adds the tool. It becomes active when a tool is registered
@@ -78,8 +79,9 @@ fn tool(context: Arc<OnceLock<ExtensionContext>>) -> Arc<dyn AgentTool> {
         let session = context.get().and_then(ExtensionContext::session);
         async move {
             let session = session.ok_or_else(|| ToolError::new("The session has ended."))?;
+            let limit = check(&given)?;
             session.wait_for_tools(ToolWait::All).await;
-            Ok(load(&session, &given))
+            Ok(load(&session, &given.query, limit))
         }
     });
     let tool = tool
@@ -89,9 +91,23 @@ fn tool(context: Arc<OnceLock<ExtensionContext>>) -> Arc<dyn AgentTool> {
     Arc::new(tool)
 }
 
+/// Returns the number of tools to load at most.
+fn check(given: &Parameters) -> Result<usize, ToolError> {
+    if given.query.trim().is_empty() {
+        return Err(ToolError::new("The query is empty. Give keywords, or the name of a tool."));
+    }
+    match given.limit {
+        None => Ok(DEFAULT_LIMIT),
+        // Checked to be a small whole number.
+        Some(limit) if limit >= 1.0 && limit.fract() == 0.0 => Ok((limit as usize).min(MAX_LIMIT)),
+        Some(limit) => {
+            Err(ToolError::new(format!("limit is {limit}, not a whole number above 0.")))
+        }
+    }
+}
+
 /// Searches, and declares what was found from the next request on.
-fn load(session: &AgentSession, given: &Parameters) -> String {
-    let limit = given.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+fn load(session: &AgentSession, query: &str, limit: usize) -> ToolOutput {
     let active = session.active_tools();
     let mut names: Vec<String> =
         active.iter().map(|tool| tool.declaration().name.clone()).collect();
@@ -99,9 +115,10 @@ fn load(session: &AgentSession, given: &Parameters) -> String {
         session.callable().into_iter().map(|one| (one.name().to_owned(), one)).collect();
     callable.retain(|name, _| !names.contains(name));
     let index = session.tool_index();
-    let found = index.search(&given.query, limit as usize, |name| callable.contains_key(name));
+    let found = index.search(query, limit, |name| callable.contains_key(name));
     if found.tools.is_empty() {
-        return nothing(session, given, &found.nearest);
+        let text = nothing(session, query, &found.nearest);
+        return ToolOutput::text(text).with_details(json!({ "loaded": [] }));
     }
     let mut text = String::new();
     let count = found.tools.len();
@@ -112,16 +129,17 @@ fn load(session: &AgentSession, given: &Parameters) -> String {
         let description = callable.get(name).map_or("", |one| &one.tool.declaration().description);
         let _ = write!(text, "\n- {name}: {}", one_line(description));
     }
+    let details = json!({ "loaded": found.tools });
     names.extend(found.tools);
     session.set_active_tools(&names);
-    text
+    ToolOutput::text(text).with_details(details)
 }
 
 /// Says that no tool fits, and what there is instead.
-fn nothing(session: &AgentSession, given: &Parameters, nearest: &[String]) -> String {
+fn nothing(session: &AgentSession, query: &str, nearest: &[String]) -> String {
     let active = session.active_tools();
     let is_active = |name: &str| active.iter().any(|tool| tool.declaration().name == name);
-    let loaded = session.tool_index().search(&given.query, 1, is_active);
+    let loaded = session.tool_index().search(query, 1, is_active);
     if let Some(name) = loaded.tools.first() {
         return format!("No further tool fits. {name} is declared to you already.");
     }

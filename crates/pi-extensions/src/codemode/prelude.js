@@ -27,7 +27,7 @@
 				return "[a value that is not JSON]";
 			}
 		}
-		return typeof value === "symbol" ? "Symbol()" : safe(value);
+		return safe(value);
 	}
 
 	/** Throws the text that a function of Rust returned in place of nothing. */
@@ -151,12 +151,19 @@
 		}
 	}
 
+	/** What a script returns is text or JSON: a function is nothing, and a BigInt an error. */
+	function returned(value) {
+		if (typeof value === "bigint") return stringify(value);
+		return typeof value === "function" || typeof value === "symbol" ? undefined : value;
+	}
+
 	function run(script) {
 		then(
 			script(),
 			(value) => {
 				try {
-					if (value !== undefined) globals.text(value);
+					const shown = returned(value);
+					if (shown !== undefined) globals.text(shown);
 					host.finish();
 				} catch (error) {
 					host.fail(...describe(error).map(safe));

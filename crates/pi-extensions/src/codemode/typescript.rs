@@ -10,8 +10,9 @@ use serde_json::Value;
 /// Depth of types, and number of types in one declaration.
 const MAX_DEPTH: usize = 8;
 const MAX_TYPES: usize = 300;
-/// Characters of a comment.
-const MAX_COMMENT: usize = 300;
+/// Lines of a description, and characters of a line of a comment.
+const MAX_LINES: usize = 20;
+const MAX_COMMENT: usize = 1_000;
 /// Characters of a type that a description shows in place of a list of fields.
 const MAX_SHORT: usize = 120;
 
@@ -65,11 +66,13 @@ fn required(schema: &Value) -> BTreeSet<&str> {
 struct Writer<'a> {
     root: &'a Value,
     types: usize,
+    /// References that are being written; a type within itself is `unknown`.
+    open: Vec<&'a str>,
 }
 
 impl<'a> Writer<'a> {
     fn new(root: &'a Value) -> Self {
-        Self { root, types: 0 }
+        Self { root, types: 0, open: Vec::new() }
     }
 
     fn schema(&mut self, schema: &'a Value, depth: usize) -> String {
@@ -79,7 +82,13 @@ impl<'a> Writer<'a> {
         }
         if let Some(reference) = schema["$ref"].as_str() {
             let target = reference.strip_prefix('#').and_then(|path| self.root.pointer(path));
-            return target.map_or("unknown".to_owned(), |target| self.schema(target, depth + 1));
+            let Some(target) = target.filter(|_| !self.open.contains(&reference)) else {
+                return "unknown".to_owned();
+            };
+            self.open.push(reference);
+            let text = self.schema(target, depth + 1);
+            self.open.pop();
+            return text;
         }
         if let Some(value) = schema.get("const") {
             return value.to_string();
@@ -118,12 +127,21 @@ impl<'a> Writer<'a> {
         match name {
             "string" | "boolean" | "null" | "number" => name.to_owned(),
             "integer" => "number".to_owned(),
-            "array" if schema["items"].is_object() => {
-                format!("Array<{}>", self.schema(&schema["items"], depth + 1))
-            }
-            "array" => "unknown[]".to_owned(),
+            "array" => self.array(schema, depth),
             "object" => self.object(schema, depth),
             _ => "unknown".to_owned(),
+        }
+    }
+
+    fn array(&mut self, schema: &'a Value, depth: usize) -> String {
+        let tuple = schema["prefixItems"].as_array().or(schema["items"].as_array());
+        if let Some(tuple) = tuple {
+            let parts: Vec<String> = tuple.iter().map(|one| self.schema(one, depth + 1)).collect();
+            return format!("[{}]", parts.join(", "));
+        }
+        match &schema["items"] {
+            items @ Value::Object(_) => format!("Array<{}>", self.schema(items, depth + 1)),
+            _ => "unknown[]".to_owned(),
         }
     }
 
@@ -147,16 +165,14 @@ impl<'a> Writer<'a> {
         let rest = match additional {
             Value::Object(_) => Some(self.schema(additional, depth + 1)),
             Value::Bool(true) => Some("unknown".to_owned()),
-            _ if is_empty && additional.is_null() && depth > 0 => Some("unknown".to_owned()),
+            _ if is_empty && additional.is_null() => Some("unknown".to_owned()),
             _ => None,
         };
         fields.extend(rest.map(|rest| (Vec::new(), format!("[key: string]: {rest};"))));
         if fields.is_empty() {
             return "{}".to_owned();
         }
-        let is_plain =
-            |(comments, text): &(Vec<String>, String)| comments.is_empty() && !text.contains('\n');
-        if fields.iter().all(is_plain) {
+        if fields.iter().all(|(comments, _)| comments.is_empty()) {
             let fields: Vec<String> = fields.into_iter().map(|(_, text)| text).collect();
             return format!("{{ {} }}", fields.join(" "));
         }
@@ -170,20 +186,61 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Returns the comments on a field: its description and its default.
+/// What a comment says about the values of a field, beside their type.
+const TAGS: [&str; 14] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+];
+
+/// Returns the comments on a field: its description, and a line on its values.
 fn comments(field: &Value) -> Vec<String> {
     let description = field["description"].as_str().unwrap_or_default();
-    let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
-    let description: String = description.chars().take(MAX_COMMENT).collect();
-    let mut comments = Vec::new();
-    if !description.is_empty() {
-        comments.push(description);
+    let lines = description.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let lines = lines.filter(|words| !words.is_empty()).take(MAX_LINES);
+    let mut comments: Vec<String> = lines.map(|words| bounded(&words.join(" "))).collect();
+    let mut tags = Vec::new();
+    let names =
+        field["type"].as_array().map_or(std::slice::from_ref(&field["type"]), Vec::as_slice);
+    if names.iter().any(|name| name == "integer") {
+        tags.push("@integer".to_owned());
     }
-    if let Some(default) = field.get("default") {
-        let default: String = default.to_string().chars().take(MAX_COMMENT).collect();
-        comments.push(format!("@default {default}"));
+    for name in TAGS {
+        match &field[name] {
+            Value::Null | Value::Bool(false) => {}
+            Value::Bool(true) => tags.push(format!("@{name}")),
+            Value::String(text) => {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                tags.push(format!("@{name} {}", words.join(" ")));
+            }
+            value => tags.push(format!("@{name} {value}")),
+        }
+    }
+    if let Some(default) = field.get("default").filter(|default| !default.is_null()) {
+        tags.push(format!("@default {default}"));
+    }
+    if field["deprecated"] == true {
+        tags.push("@deprecated".to_owned());
+    }
+    if !tags.is_empty() {
+        comments.push(bounded(&tags.join(" ")));
     }
     comments
+}
+
+fn bounded(line: &str) -> String {
+    line.chars().take(MAX_COMMENT).collect()
 }
 
 /// Returns a name as the key of a type.

@@ -103,9 +103,9 @@ pub struct CallToolResult {
     /// The structured result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
-    /// True if the tool failed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_error: bool,
+    /// True if the tool failed. Servers may leave it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
     /// Kind of the result (modern).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<String>,

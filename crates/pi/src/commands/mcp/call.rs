@@ -37,7 +37,7 @@ pub(in crate::commands) fn call(args: &CommandArgs) -> CommandResult {
     let result = result.map_err(|error| unavailable(&error))?;
     let result = result.map_err(|error| Failure::failed(format!("{}: {error}", entry.name)))?;
     print_result(&result, args.has("json"))?;
-    Ok(if result.is_error { Exit::Failed.into() } else { success() })
+    Ok(if result.is_error == Some(true) { Exit::Failed.into() } else { success() })
 }
 
 /// Returns the arguments: one JSON object, or names with values.
