@@ -1,11 +1,55 @@
-"""Accepted differences: (cases, places, difference, reason); the first three are regular expressions.
+"""Accepted differences of `compare.py`, which fails on every other difference.
 
-`compare.py` fails on every difference that is not listed here.
+`SAME` lists texts that are compared in one form: (expression, replacement, reason).
+`ACCEPTED` lists differences: (cases, places, difference, reason); the first three are expressions.
 """
 
 ANY = r"(?s:.*)"
+SEARCHES = r"search|search-noise|tool-exposure|resources-deferred"
+HEADER = "the header of the section is in our own words"
+
+SAME = [
+    (r"codemode\.js:(\d+):\d+", r"codemode.js:\1", "columns of 1.5.0 count a wrapper around the script"),
+    (r"Loaded 1 tool\. (They are|It is)", "Loaded 1 tool. It is", "1.5.0 writes the plural"),
+    (r"MCP servers (whose tools are not declared to you|with tools that are not declared here)\.", "(servers)", HEADER),
+    (r"Call (the )?tools of [^.]* codemode scripts\.", "(codemode)", HEADER),
+    (r"(Load the|Find and load) tools of [^.]* with `tool_search`\.", "(tool_search)", HEADER),
+    (
+        r"No matching tools found\.|No tool fits, and nothing was loaded\. .*|No further tool fits\. .*",
+        "(nothing)",
+        "our own words; they name tools that are near or loaded already",
+    ),
+]
+
+
+def errors(words, reason="error in our own words"):
+    """Accepts a difference of `scripts` in which both sides report the same error."""
+    return (r"scripts|broken-codemode|search-nothing", r"message \d+ tool", words, reason)
+
 
 ACCEPTED = [
     (ANY, r"message \d+ tool", r"Invalid arguments for tool", "the JSON parsers word their errors differently"),
-    (r"resources.*", r"message \d+ tool", r'"(resources|resourceTemplates)":', "the fields of a resource have a fixed order"),
+    # What a search finds.
+    (SEARCHES, r"request \d+ tools", r"mcp_", "tool_search has a floor and another order of equal matches"),
+    (SEARCHES, r"message \d+ tool", r"- (mcp__|list_mcp_)", "tool_search has a floor and another order of equal matches"),
+    (SEARCHES, r"record \d+ tool_search", r'"(mcp__|list_mcp_)', "tool_search has a floor and another order of equal matches"),
+    (r"search|search-noise", r"tool mcp__\w+ (description|schema)", r"\+\(absent\)$", "tool_search did not load the tool: it does not fit the query"),
+    (r"scripts", r"message 34 tool", r"mcp__py__empty_error", "searchTools has the same floor"),
+    # Descriptions of the built-in tools in scripts.
+    (r"scripts", r"message 26 tool", r"declare const tools: \{ bash", "built-in tools have our own descriptions; exit_code is null after a signal"),
+    (r"scripts", r"message 38 tool", r'"name":"bash"|"name": "bash"', "built-in tools have our own descriptions; exit_code is null after a signal"),
+    # Errors.
+    errors(r"-query must not be empty\n\+The query is empty\."),
+    errors(r"-limit must be a positive integer\n\+limit is 0, not a whole number"),
+    errors(r"-TypeError: tools\.(\w+) does not exist.*\+TypeError: There is no tool tools\.\1\."),
+    errors(r"can never settle: .*\+Error: The script waits for a promise"),
+    errors(r"-Script timed out: .*\+Script timed out: "),
+    errors(r"-The // @options: line must be the first line .*\+The // @options: line must be the first line "),
+    errors(r"-@options must be valid JSON .*\+The // @options: line is not a JSON object"),
+    errors(r"-@options only supports .*\+// @options: knows "),
+    errors(r"-TypeError: invalid image output.*\+Error: image\(\): the data is not"),
+    errors(r"-TypeError: remote image URLs are not supported.*\+Error: image\(\) takes a base64"),
+    errors(r"-Expected JavaScript source text .*\+The script is empty\."),
+    errors(r"^@@[^\n]*\n TypeError: BigInt are forbidden[^\n]*\n-    at stringify \(native\)\n", "our stack ends where code of the script does"),
+    (r"scripts", r"record 9 codemode", r"^@@[^\n]*\n[^\n]*\n-    \"durationMs\": N,\n[^\n]*$", "a nested call that was not executed has no duration"),
 ]

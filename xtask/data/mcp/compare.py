@@ -4,7 +4,7 @@ model sees: tool declarations, system sections, results.
     compare.py --peers DIR [--real CMD] [--ours BIN] [--only WORDS] [--record DIR] [--verbose]
 
 With one program only, it records. Prints one line of JSON per case, in the form of the interop table.
-Every difference must be in `ACCEPTED`, with a reason.
+Every difference must be in `accepted.py`, with a reason.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import programs
-from accepted import ACCEPTED
+from accepted import ACCEPTED, SAME
 from cases import CASES
 
 HERE = Path(__file__).resolve().parent
@@ -51,6 +51,20 @@ def plain(text):
     text = re.sub(r"created at [0-9:]+ [AP]M", "created at TIME", text)
     text = re.sub(r"HOME/tmp/[^\s\"')\]]+", "TEMPORARY", text)
     return re.sub(r'("wall_time_seconds": ?)[0-9.]+', r"\1N", text)
+
+
+def one_form(text):
+    """Writes texts of `SAME` in one form, and sorts the fields of JSON: servers and programs order them freely."""
+    for words, replacement, _reason in SAME:
+        text = re.sub(words, replacement, text)
+    return "\n".join(sorted_fields(line) for line in text.split("\n"))
+
+
+def sorted_fields(line):
+    try:
+        return json.dumps(json.loads(line), sort_keys=True, ensure_ascii=False) if line[:1] in ("{", "[") else line
+    except ValueError:
+        return line
 
 
 def section(request):
@@ -111,7 +125,7 @@ def without_words(schema):
 
 def differences(real, ours):
     for place in [*real, *(place for place in ours if place not in real)]:
-        left, right = real.get(place), ours.get(place)
+        left, right = (None if view.get(place) is None else one_form(view[place]) for view in (real, ours))
         if left != right:
             lines = difflib.unified_diff(
                 (left if left is not None else "(absent)").split("\n"),

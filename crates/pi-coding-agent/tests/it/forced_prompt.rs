@@ -1,8 +1,9 @@
-//! An extension that replaces the system prompt for one run.
+//! Extensions that replace or extend the system prompt for one run.
 
 use std::sync::Arc;
 
 use pi_ai::faux::Reply;
+use pi_coding_agent::Section;
 use pi_coding_agent::extension::{BeforeAgentStart, Extensions, Handlers, RunStart};
 use pi_coding_agent::session::PromptOptions;
 use pi_protocol::{AgentMessage, Declarations, History, Message, SystemMessage};
@@ -62,4 +63,32 @@ async fn only_the_requests_of_the_run_have_the_forced_prompt() {
         })
         .collect();
     assert_eq!(Declarations::replay(&kept).prompt(), usual, "the conversation is as it was");
+}
+
+/// A section that an extension adds at the start of a run is part of all its requests.
+#[tokio::test]
+async fn an_added_section_stays_for_the_run() {
+    let adding = Handlers::new("builtin:note").on(|start: BeforeAgentStart, _| async move {
+        let mut answer = RunStart::default();
+        if start.message.prompt().is_some_and(|prompt| prompt.contains("note")) {
+            let mut options = (*start.options).clone();
+            options.sections.push(Section::new("note", "Remember.").unwrap());
+            answer.options = Some(Arc::new(options));
+        }
+        Ok(answer)
+    });
+    let (extensions, failures) = Extensions::load(vec![Arc::new(adding)]).await;
+    assert_eq!(failures, []);
+    let test = TestSession::with(|parts| parts.extensions = extensions);
+    test.model.push(Reply::new().tool_call("bash", &json!({"command": "true"})));
+    test.model.push(Reply::new().text("Done."));
+    test.session.prompt("Take a note", PromptOptions::default()).await.unwrap();
+    test.model.push(Reply::new().text("Done."));
+    test.session.prompt("Go on", PromptOptions::default()).await.unwrap();
+    let requests = test.model.requests();
+    let has_note = requests.iter().map(|request| {
+        let prompt = Declarations::replay(request.context.messages.iter()).prompt();
+        prompt.contains("<note>\nRemember.\n</note>")
+    });
+    assert_eq!(has_note.collect::<Vec<_>>(), [true, true, false]);
 }

@@ -1,5 +1,6 @@
 //! The `codemode` tool, and the built-in extension that adds it.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
@@ -236,8 +237,15 @@ fn result(
     time: Duration,
     options: Options,
 ) -> ToolOutput {
+    let full_output = RefCell::new(None);
     let save = |ending: &str, bytes: &[u8]| match session.save_output(ending, bytes) {
-        Ok(Some(path)) => Ok(path.display().to_string()),
+        Ok(Some(path)) => {
+            let path = path.display().to_string();
+            if ending == ".txt" {
+                full_output.replace(Some(path.clone()));
+            }
+            Ok(path)
+        }
         Ok(None) => Err("It was not saved: this session saves no output".to_owned()),
         Err(error) => Err(format!("It was not saved: {error}")),
     };
@@ -247,7 +255,11 @@ fn result(
     };
     let failed = ending != Ending::Completed;
     let blocks = output.into_blocks(&ending, time, options.max_output_tokens, &save);
-    let mut result = ToolOutput::blocks(blocks).with_details(calls.details()).with_is_error(failed);
+    let mut details = calls.details();
+    if let Some(path) = full_output.into_inner() {
+        details["fullOutputPath"] = path.into();
+    }
+    let mut result = ToolOutput::blocks(blocks).with_details(details).with_is_error(failed);
     result.usage = calls.usage();
     result
 }

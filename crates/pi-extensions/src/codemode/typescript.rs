@@ -267,3 +267,54 @@ pub(super) fn identifier(name: &str) -> String {
         id
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_declared() {
+        let node = json!({
+            "type": "object",
+            "properties": { "next": { "$ref": "#/$defs/Node" }, "v": { "type": "number" } },
+        });
+        let cases = [
+            (json!({}), "{ [key: string]: unknown; }"),
+            (json!({ "a": { "type": "string" }, "b-c": {} }), "{ a?: string; \"b-c\"?: unknown; }"),
+            (
+                json!({ "n": { "type": "integer", "minimum": 1, "default": 5, "description": "A\nB" } }),
+                "{\n  // A\n  // B\n  // @integer @minimum 1 @default 5\n  n?: number;\n}",
+            ),
+            (
+                json!({ "l": { "type": "array", "items": { "type": "integer" }, "uniqueItems": true } }),
+                "{\n  // @uniqueItems\n  l?: Array<number>;\n}",
+            ),
+            (
+                json!({ "t": { "type": "array", "prefixItems": [{ "type": "string" }, {}] } }),
+                "{ t?: [string, unknown]; }",
+            ),
+            // Only the object whose fields have comments takes several lines.
+            (
+                json!({ "o": { "type": "object", "properties": {
+                    "p": { "type": "string", "pattern": "^a", "deprecated": true } } } }),
+                "{ o?: {\n  // @pattern ^a @deprecated\n  p?: string;\n}; }",
+            ),
+            (
+                json!({ "r": { "$ref": "#/$defs/Node" } }),
+                "{ r?: { next?: unknown; v?: number; }; }",
+            ),
+            (
+                json!({ "u": { "anyOf": [{ "const": 1 }, { "type": "null" }] } }),
+                "{ u?: 1 | null; }",
+            ),
+        ];
+        for (properties, expected) in cases {
+            let schema =
+                json!({ "type": "object", "properties": properties, "$defs": { "Node": node } });
+            let text = declaration("f", &schema, None);
+            assert_eq!(text, format!("f(args: {expected}): Promise<string>;"));
+        }
+    }
+}
