@@ -103,6 +103,12 @@ pub fn namespace(server: &str) -> String {
     format!("mcp__{}", server.replace('-', "_"))
 }
 
+/// Returns true if two servers would have the same namespace.
+fn is_same_namespace(a: &str, b: &str) -> bool {
+    let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
+    a.len() == b.len() && a.bytes().map(plain).eq(b.bytes().map(plain))
+}
+
 fn read(path: &Path, scope: Scope, into: &mut Configuration) {
     let content = match edit::file(path).read() {
         Ok(Some(content)) => content,
@@ -151,9 +157,7 @@ fn add(
         return Ok(());
     }
     let config = ServerConfig::parse(name, value)?;
-    let namespace = namespace(name);
-    let clash =
-        |other: &&ServerEntry| other.name != name && self::namespace(&other.name) == namespace;
+    let clash = |other: &&ServerEntry| other.name != name && is_same_namespace(&other.name, name);
     if let Some(other) = servers.iter().find(clash) {
         return Err(format!(": the name is taken by \"{}\", since - and _ are equal", other.name));
     }

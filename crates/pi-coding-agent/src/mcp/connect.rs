@@ -240,7 +240,7 @@ pub(super) async fn refresh(
         listed_at: now_ms(),
         ttl_ms: ttl.map(|ttl| ttl as f64),
     };
-    shared.cache.write(&server.fingerprint, &lists);
+    shared.cache.write(server.fingerprint(), &lists);
     server.set_lists(lists);
     Ok(())
 }

@@ -136,7 +136,7 @@ impl McpExtension {
         }
         let Some(guard) = session.guard() else { return ToolDecision::allow() };
         let pins = &self.servers.0.pins;
-        if pins.is_changed(&server.fingerprint, &tool.remote, &tool.hash) {
+        if pins.is_changed(server.fingerprint(), &tool.remote, &tool.hash) {
             let reason = format!(
                 "the MCP server {} changed the description of {} since it was approved",
                 server.name, tool.remote

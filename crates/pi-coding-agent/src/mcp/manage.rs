@@ -29,7 +29,7 @@ impl McpServers {
         let Some(lists) = server.lists(&self.0.cache) else { return Vec::new() };
         let is_changed = |tool: &&pi_mcp::protocol::Tool| {
             let hash = fingerprint::of_tool(tool);
-            self.0.pins.is_changed(&server.fingerprint, &tool.name, &hash)
+            self.0.pins.is_changed(server.fingerprint(), &tool.name, &hash)
         };
         lists.tools.iter().filter(is_changed).map(|tool| tool.name.clone()).collect()
     }

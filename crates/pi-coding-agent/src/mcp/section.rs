@@ -66,7 +66,10 @@ fn description_limit(servers: &[Listed], header: usize) -> usize {
         let lines = servers.iter().map(|server| line(server, limit).chars().count() + 1);
         header + lines.sum::<usize>()
     };
-    let (mut fits, mut too_long) = (0, LONGEST_DESCRIPTION + 1);
+    if length(LONGEST_DESCRIPTION) <= LONGEST {
+        return LONGEST_DESCRIPTION;
+    }
+    let (mut fits, mut too_long) = (0, LONGEST_DESCRIPTION);
     while fits + 1 < too_long {
         let middle = usize::midpoint(fits, too_long);
         if length(middle) <= LONGEST { fits = middle } else { too_long = middle }

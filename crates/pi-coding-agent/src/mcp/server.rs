@@ -1,6 +1,6 @@
 //! One server of a session: its configuration, its lists and its connection.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pi_mcp::client::Client;
 use tokio::sync::watch;
@@ -17,8 +17,7 @@ pub(super) struct Server {
     pub(super) name: String,
     pub(super) origin: Origin,
     pub(super) config: ServerConfig,
-    /// Identifies how the server is reached.
-    pub(super) fingerprint: String,
+    fingerprint: OnceLock<String>,
     pub(super) state: watch::Sender<ServerState>,
     link: Mutex<Option<Link>>,
     lists: Mutex<Known>,
@@ -48,7 +47,7 @@ impl Server {
             false => ServerState::Disabled,
         };
         Self {
-            fingerprint: fingerprint::of_server(&name, &config),
+            fingerprint: OnceLock::new(),
             name,
             origin,
             config,
@@ -61,12 +60,17 @@ impl Server {
     /// Creates a server with the lists of the one that it replaces, if both are reached alike.
     pub(super) fn replacing(old: &[Arc<Self>], configured: ConfiguredServer) -> Self {
         let server = Self::new(configured);
-        let known = old.iter().find(|other| other.fingerprint == server.fingerprint);
+        let known = old.iter().find(|other| other.fingerprint() == server.fingerprint());
         let lists = known.and_then(|other| other.known_lists());
         if lists.is_some() {
             *server.lists.lock().unwrap_or_else(PoisonError::into_inner) = Known::Read(lists);
         }
         server
+    }
+
+    /// Returns a hash that identifies how the server is reached.
+    pub(super) fn fingerprint(&self) -> &str {
+        self.fingerprint.get_or_init(|| fingerprint::of_server(&self.name, &self.config))
     }
 
     pub(super) fn is(&self, configured: &ConfiguredServer) -> bool {
@@ -98,7 +102,7 @@ impl Server {
         if let Known::Read(lists) = &*known {
             return lists.clone();
         }
-        let lists = cache.read(&self.fingerprint).map(Arc::new);
+        let lists = cache.read(self.fingerprint()).map(Arc::new);
         *known = Known::Read(lists.clone());
         lists
     }

@@ -62,7 +62,7 @@ impl McpTool {
         };
         let client = client.map_err(|error| ToolError::new(error.to_string()))?;
         // The guard let the call pass, so the tool is approved as it is.
-        let (fingerprint, remote) = (&self.server.fingerprint, &self.remote);
+        let (fingerprint, remote) = (self.server.fingerprint(), &self.remote);
         servers.0.pins.pin(fingerprint, remote, &self.hash);
         let details = json!({ "server": self.server.name, "tool": remote });
         let reports = Reports::new(updates, details);
