@@ -24,7 +24,7 @@ enum Phase {
     #[default]
     Idle,
     /// A run, from before its first request until it is settled.
-    Running(Box<RunState>),
+    Running(RunState),
     /// A compaction that the user asked for, or the summary of a branch that is left.
     Summarizing(CancelToken),
 }
@@ -72,7 +72,7 @@ impl Default for Activity {
 impl Activity {
     /// Begins a run. Returns false if the session is not idle.
     pub(super) fn begin_run(&self) -> bool {
-        self.begin(Phase::Running(Box::default()))
+        self.begin(Phase::Running(RunState::default()))
     }
 
     /// Begins a summary outside of a run; `None` if the session is not idle.
