@@ -119,10 +119,10 @@ mod tests {
         assert_eq!(store.changes(), Some(json!({ "set": { "a": [1] }, "delete": ["old"] })));
         let large = |size: usize| Some(format!("\"{}\"", "x".repeat(size)));
         assert!(store.set("b".to_owned(), large(MAX_VALUE)).unwrap_err().contains("at most"));
-        for key in ["1", "2", "3"] {
+        for key in ["1", "2", "3", "4"] {
             store.set(key.to_owned(), large(MAX_VALUE - 10)).unwrap();
         }
-        let full = store.set("4".to_owned(), large(MAX_VALUE - 10));
+        let full = store.set("5".to_owned(), large(MAX_VALUE - 10));
         assert!(full.unwrap_err().contains("All stored values"));
     }
 }
