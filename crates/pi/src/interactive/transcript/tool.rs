@@ -14,7 +14,7 @@ use super::images;
 use super::layout::{boxed, inner_width, one_line};
 use super::options::Look;
 use super::output;
-use super::tools::{bash, edit, find, grep, ls, other, read, write};
+use super::tools::{bash, codemode, edit, find, grep, ls, other, read, write};
 
 /// Columns left and right of the text in the box of a tool.
 pub(super) const PAD: usize = 1;
@@ -106,6 +106,7 @@ fn own_body(call: &Call<'_>, inner: Look<'_>) -> Vec<Line> {
         "grep" => grep::body(call, inner),
         "find" => find::body(call, inner),
         "ls" => ls::body(call, inner),
+        "codemode" if call.is_known => codemode::body(call, inner),
         _ => other::body(call, inner),
     }
 }

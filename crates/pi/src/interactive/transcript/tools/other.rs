@@ -1,7 +1,7 @@
 //! Tools of extensions and servers, and calls of tools that do not exist: name, arguments, output.
 
 use pi_tui::{Line, Style, Token, text};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::interactive::transcript::layout::{one_line, text_lines};
 use crate::interactive::transcript::options::Look;
@@ -20,20 +20,25 @@ pub(in crate::interactive::transcript) fn output(call: &Call<'_>, look: Look<'_>
     head(call.text(look).trim(), LINES, look.is_expanded(), style, look)
 }
 
+/// Adds arguments to a line, each cut to a few columns.
+pub(super) fn add_arguments(line: &mut Line, arguments: &Map<String, Value>, look: Look<'_>) {
+    for (name, value) in arguments {
+        let value = match value {
+            Value::String(text) => one_line(text),
+            other => one_line(&other.to_string()),
+        };
+        let muted = look.view.theme.fg(Token::Muted);
+        let pair = Line::styled(format!(" {}={value}", one_line(name)), muted);
+        line.append(&text::truncate(&pair, VALUE_COLUMNS, "..."));
+    }
+}
+
 /// Returns the content of the box.
 pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
-    let theme = look.view.theme;
     let mut header = Line::styled(one_line(call.name), title_style(look));
     let mut lines = Vec::new();
     if call.is_known && !look.is_expanded() {
-        for (name, value) in call.arguments {
-            let value = match value {
-                Value::String(text) => one_line(text),
-                other => one_line(&other.to_string()),
-            };
-            let pair = Line::styled(format!(" {}={value}", one_line(name)), theme.fg(Token::Muted));
-            header.append(&text::truncate(&pair, VALUE_COLUMNS, "..."));
-        }
+        add_arguments(&mut header, call.arguments, look);
         lines.push(header);
     } else {
         lines.push(header);
