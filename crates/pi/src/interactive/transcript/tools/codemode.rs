@@ -1,7 +1,7 @@
 //! `codemode` on the screen: the script, the calls that it made, its output.
 
 use pi_tui::{Line, Token, text};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::other::{self, add_arguments};
 use crate::interactive::transcript::code;
@@ -57,8 +57,11 @@ fn nested(call: &Value, look: Look<'_>) -> Line {
     let theme = look.view.theme;
     let name = one_line(call["name"].as_str().unwrap_or_default());
     let mut line = Line::styled(format!("→ {name}"), theme.fg(Token::ToolOutput));
-    if let Value::Object(arguments) = &call["args"] {
-        add_arguments(&mut line, arguments, look);
+    // The arguments are JSON, which is cut if it is long.
+    let arguments = call["args"].as_str().unwrap_or_default();
+    match serde_json::from_str::<Map<String, Value>>(arguments) {
+        Ok(arguments) => add_arguments(&mut line, &arguments, look),
+        Err(_) => line.push(format!(" {}", one_line(arguments)), theme.fg(Token::Muted)),
     }
     // The end of the line matters more than the end of the arguments.
     let mut line = text::truncate(&line, look.view.width.saturating_sub(30), "...");
