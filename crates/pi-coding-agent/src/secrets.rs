@@ -69,7 +69,7 @@ pub(crate) fn header_secrets<'a>(
 }
 
 /// Returns the secrets among the variables or headers of an MCP server. Their values are configured
-/// one by one, so those that look like a secret are one, whatever their names.
+/// one by one, so a value that looks like a secret is one under any name.
 pub(crate) fn server_secrets(values: &[(String, String)]) -> Vec<String> {
     let mut found = Collector::default();
     for (name, value) in values {

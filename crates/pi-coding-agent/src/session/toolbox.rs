@@ -65,8 +65,8 @@ impl Toolbox {
         added(&std::mem::take(&mut known.added));
     }
 
-    /// Returns the tools, read anew if the registry has changed. Whoever reads them first, new ones
-    /// are still to be activated.
+    /// Returns the tools, read anew if the registry has changed. New ones stay to be activated, also
+    /// if another reader saw them first.
     fn known(&self) -> MutexGuard<'_, Known> {
         let generation = self.registry.generation();
         let mut known = lock(&self.known);

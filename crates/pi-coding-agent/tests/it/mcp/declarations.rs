@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{McpTest, PATIENCE, declared};
 
-/// Whoever looks at the tools first, a tool that was registered in the background is declared.
+/// A tool that was registered in the background is declared, also if another reader saw it first.
 #[tokio::test]
 async fn tools_that_were_seen_before_the_prompt_are_declared() {
     let mut test = McpTest::new(&["echo"]);
