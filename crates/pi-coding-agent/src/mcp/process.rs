@@ -15,8 +15,9 @@ use super::config::Launch;
 use super::log::ServerLog;
 use crate::Environment;
 
-/// Time for a server to end after its input was closed.
+/// Time for a server to end after its input was closed, and then after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
+const AFTER_SIGNAL: Duration = Duration::from_secs(2);
 
 /// The process of a server. Dropping it kills the server and everything it started.
 pub(super) struct ServerProcess {
@@ -50,9 +51,13 @@ pub(super) async fn start(
 }
 
 impl ServerProcess {
-    /// Ends the server after its input was closed: waits for a moment, then kills what is left.
-    pub(super) async fn end(self) {
-        let _ = tokio::time::timeout(GRACE, self.exit).await;
+    /// Ends the server after its input was closed: waits for a moment, asks its processes to exit,
+    /// waits again, and kills what is left.
+    pub(super) async fn end(mut self) {
+        if tokio::time::timeout(GRACE, &mut self.exit).await.is_err() {
+            self.tree.terminate();
+            let _ = tokio::time::timeout(AFTER_SIGNAL, &mut self.exit).await;
+        }
         self.tree.kill().await;
         // The last messages explain a failure.
         let _ = tokio::time::timeout(GRACE, self.errors).await;

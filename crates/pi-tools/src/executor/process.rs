@@ -139,6 +139,7 @@ impl fmt::Debug for PipedProcess {
 /// [`ProcessTree::kill`] also waits until they are gone.
 pub struct ProcessTree {
     lease: Box<dyn Any + Send + Sync>,
+    terminate: Option<Box<dyn Fn() + Send + Sync>>,
     gone: BoxFuture<'static, ()>,
     notes: Option<BoxFuture<'static, Vec<String>>>,
 }
@@ -147,7 +148,21 @@ impl ProcessTree {
     /// A tree of processes that are killed when `lease` is dropped; `gone` resolves after that,
     /// when no process is left.
     pub fn new(lease: impl Any + Send + Sync, gone: BoxFuture<'static, ()>) -> Self {
-        Self { lease: Box::new(lease), gone, notes: None }
+        Self { lease: Box::new(lease), terminate: None, gone, notes: None }
+    }
+
+    /// Adds the way to ask the processes to exit. It must not keep the lease alive.
+    #[cfg(unix)]
+    pub(crate) fn with_terminate(self, terminate: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { terminate: Some(Box::new(terminate)), ..self }
+    }
+
+    /// Asks all processes to exit, with SIGTERM. Does not wait, and does nothing on executors that
+    /// cannot send signals.
+    pub fn terminate(&self) {
+        if let Some(terminate) = &self.terminate {
+            terminate();
+        }
     }
 
     /// Adds a source of notes about the processes, which is asked when they are gone.

@@ -2,7 +2,8 @@
 //!
 //! First one byte, to which the descriptor of the command's standard input may be attached. Then
 //! one request: the command and its arguments. The supervisor sends replies of fixed length: one
-//! when the command has started, one when it has ended.
+//! when the command has started, one when it has ended. A later [`TERMINATE`] asks the processes of
+//! the command to exit.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IoSlice, IoSliceMut, Read};
@@ -18,6 +19,9 @@ use rustix::net::{
 
 /// Bytes of a reply: its kind and a number.
 pub(crate) const REPLY: usize = 5;
+
+/// Asks the supervisor to send SIGTERM to the processes of the command.
+pub(crate) const TERMINATE: u8 = b't';
 
 const STARTED: u8 = b's';
 const FAILED: u8 = b'f';

@@ -51,17 +51,18 @@ fn release_shared() -> io::Result<()> {
 /// Waits until the program closes its end of the socket, by intention or by death. Then kills
 /// everything below this process until the other thread sees that nothing is left and exits.
 fn kill_when_closed() {
+    let own = getpid().as_raw_nonzero().get().cast_unsigned();
     let mut byte = [0];
     loop {
         match io::stdin().lock().read(&mut byte) {
             Ok(0) => break,
+            Ok(_) if byte == [message::TERMINATE] => tree::terminate_descendants(own),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // The program died with unread replies.
             Err(_) => break,
         }
     }
-    let own = getpid().as_raw_nonzero().get().cast_unsigned();
     let mut pause = FIRST_PAUSE;
     loop {
         // New processes may have started while the list was made.

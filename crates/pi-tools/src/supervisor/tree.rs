@@ -17,6 +17,28 @@ pub(super) fn kill_descendants(of: u32) {
     descendants(of, &processes()).into_iter().for_each(kill);
 }
 
+/// Asks all descendants of a process to exit. The launcher of a sandbox is left out: it would exit
+/// at once, and the kernel would kill everything in its PID namespace.
+pub(super) fn terminate_descendants(of: u32) {
+    let processes = processes();
+    let deeper = |id: &u32| {
+        let parent = processes.get(id).map(|process| process.parent)?;
+        (pid_namespaces(*id)? > pid_namespaces(parent)?).then_some(parent)
+    };
+    let found = descendants(of, &processes);
+    let launchers: Vec<u32> = found.iter().filter_map(deeper).collect();
+    for id in found.iter().filter(|id| !launchers.contains(id)) {
+        signal(*id, Signal::TERM);
+    }
+}
+
+/// Returns the number of nested PID namespaces that a process is in.
+fn pid_namespaces(id: u32) -> Option<usize> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let ids = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    Some(ids.split_ascii_whitespace().count())
+}
+
 /// Returns a process and all its descendants.
 pub(crate) fn with_descendants(of: u32) -> Vec<u32> {
     let mut all = descendants(of, &processes());
@@ -32,9 +54,13 @@ pub(crate) fn kill_session(session: u32) {
 }
 
 fn kill(id: u32) {
+    signal(id, Signal::KILL);
+}
+
+fn signal(id: u32, signal: Signal) {
     if let Some(id) = Pid::from_raw(id.cast_signed()) {
         // The process may just have ended.
-        let _ = kill_process(id, Signal::KILL);
+        let _ = kill_process(id, signal);
     }
 }
 

@@ -127,3 +127,26 @@ async fn a_program_that_cannot_start_is_an_error() {
     })
     .await;
 }
+
+/// A server can end its work before it is killed, also one that others started, and in a sandbox.
+#[tokio::test]
+async fn termination_lets_processes_clean_up() {
+    let inner = "trap 'echo cleaned; exit 3' TERM; echo ready; sleep 1000 & wait";
+    let nested = format!("bash -c \"{inner}\"; exit $?");
+    let mut envs = vec![TestEnv::host()];
+    envs.extend(sandboxes().iter().map(TestEnv::sandboxed));
+    let plain = Host::default();
+    let executors = envs.iter().map(|env| &*env.executor).chain([&plain as &dyn Executor]);
+    for executor in executors {
+        for script in [inner, &nested] {
+            let mut process = start(executor, script, Path::new("/")).await;
+            let mut line = [0; 6];
+            soon("the command", process.stdout.read_exact(&mut line)).await.unwrap();
+            process.tree.terminate();
+            let mut rest = String::new();
+            soon("the output", process.stdout.read_to_string(&mut rest)).await.unwrap();
+            assert_eq!(rest, "cleaned\n", "{executor:?}: {script}");
+            soon("the end", process.tree.kill()).await;
+        }
+    }
+}

@@ -30,7 +30,13 @@ pub(super) fn run(
     start.process_group(0);
     let mut child = start_child(start, command)?;
     control.add_later(child.id());
-    let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let terminate = move || {
+        if let Some(id) = id {
+            // Fails if no process is left in the group.
+            let _ = kill_process_group(id, Signal::TERM);
+        }
+    };
     let (send, receive) = tokio::sync::oneshot::channel();
     let waiting = tokio::spawn(async move {
         let _ = send.send(child.wait().await.map(exit_code));
@@ -39,7 +45,8 @@ pub(super) fn run(
     let gone = async {
         let _ = waiting.await;
     };
-    Ok((Box::pin(exit), ProcessTree::new(group, Box::pin(gone))))
+    let tree = ProcessTree::new(Group(id), Box::pin(gone)).with_terminate(terminate);
+    Ok((Box::pin(exit), tree))
 }
 
 /// A running process: its exit code and its processes.

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -78,5 +79,14 @@ pub(super) async fn run(
         }
     };
     // The supervisor kills everything when the sending half is dropped or this program dies.
-    Ok((Box::pin(exit), ProcessTree::new(send, Box::pin(gone))))
+    let send = Arc::new(send);
+    let channel = Arc::downgrade(&send);
+    let terminate = move || {
+        if let Some(send) = channel.upgrade() {
+            // A supervisor that is gone has no processes left.
+            let _ = send.try_write(&[message::TERMINATE]);
+        }
+    };
+    let tree = ProcessTree::new(send, Box::pin(gone)).with_terminate(terminate);
+    Ok((Box::pin(exit), tree))
 }
