@@ -1,5 +1,6 @@
 //! `cargo xtask bench [--quick] [PART...]`: measures the CPU time and memory of streams, turns of
-//! the loop, sessions, searches, commands, the program itself, its guard, its screen and its extensions.
+//! the loop, sessions, searches, commands, the program itself, its guard, its screen, its extensions and
+//! MCP servers.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It prints numbers and marks those over budget. A number over
@@ -17,6 +18,8 @@ mod extensions;
 mod feed;
 #[cfg(all(target_os = "linux", any(feature = "bench", test)))]
 mod guard;
+#[cfg(any(feature = "bench", test))]
+mod mcp;
 #[cfg(any(feature = "bench", test))]
 mod modes;
 #[cfg(any(feature = "bench", test))]
@@ -40,8 +43,18 @@ use crate::repository;
 pub(crate) use commands::perform;
 
 /// Parts that can be measured separately.
-const PARTS: [&str; 9] =
-    ["streams", "agent", "sessions", "search", "commands", "modes", "guard", "tui", "extensions"];
+const PARTS: [&str; 10] = [
+    "streams",
+    "agent",
+    "sessions",
+    "search",
+    "commands",
+    "modes",
+    "guard",
+    "tui",
+    "extensions",
+    "mcp",
+];
 
 /// Errors of the task.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +94,7 @@ pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
             "search" => search::print(quick),
             "modes" => modes::print(quick),
             "extensions" => extensions::print(quick),
+            "mcp" => mcp::print(clock, quick),
             #[cfg(target_os = "linux")]
             "guard" => guard::print(quick),
             #[cfg(target_os = "linux")]

@@ -48,9 +48,7 @@ pub(super) fn print(quick: bool) {
 fn measure(quick: bool) -> io::Result<Vec<Row>> {
     let pi = build()?;
     let directory = tempfile::tempdir()?;
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let port = listener.local_addr()?.port();
-    std::thread::spawn(move || listener.incoming().flatten().for_each(serve));
+    let port = start_model()?;
     let (sessions, groups, runs) = if quick { (500, 1_000, 3) } else { (5_000, 10_000, 10) };
     let env = TestEnv::create(directory.path(), port, sessions)?;
     let long = env.long_session(groups)?;
@@ -95,7 +93,16 @@ pub(super) fn build() -> io::Result<PathBuf> {
     binary.ok_or_else(|| io::Error::other("the release build failed"))
 }
 
-fn cpu(runs: u32, command: &mut Command) -> io::Result<f64> {
+/// Starts the server of the model. Returns its port.
+pub(super) fn start_model() -> io::Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let port = listener.local_addr()?.port();
+    std::thread::spawn(move || listener.incoming().flatten().for_each(serve));
+    Ok(port)
+}
+
+/// Returns the CPU time of a command in milliseconds.
+pub(super) fn cpu(runs: u32, command: &mut Command) -> io::Result<f64> {
     let took = cpu_of(runs, Whose::Children, || {
         let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
         if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
@@ -104,13 +111,13 @@ fn cpu(runs: u32, command: &mut Command) -> io::Result<f64> {
 }
 
 /// A home and a project directory with many files.
-struct TestEnv {
+pub(super) struct TestEnv {
     home: PathBuf,
     project: PathBuf,
 }
 
 impl TestEnv {
-    fn create(root: &Path, port: u16, sessions: usize) -> io::Result<Self> {
+    pub(super) fn create(root: &Path, port: u16, sessions: usize) -> io::Result<Self> {
         let env = Self { home: root.join("home"), project: root.join("project") };
         let agent = env.agent();
         fs::create_dir_all(&env.project)?;
@@ -139,7 +146,7 @@ impl TestEnv {
         Ok(env)
     }
 
-    fn agent(&self) -> PathBuf {
+    pub(super) fn agent(&self) -> PathBuf {
         self.home.join(".pi/agent")
     }
 
@@ -186,7 +193,7 @@ impl TestEnv {
         Ok(path)
     }
 
-    fn command(&self, pi: &Path) -> Command {
+    pub(super) fn command(&self, pi: &Path) -> Command {
         let mut command = Command::new(pi);
         command.current_dir(&self.project).env_clear().env("HOME", &self.home);
         command

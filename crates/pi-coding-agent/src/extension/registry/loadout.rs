@@ -80,7 +80,8 @@ impl Registry {
 }
 
 impl CallableTool {
-    pub(crate) fn new(tool: Arc<dyn AgentTool>, registered: Option<&ToolRegistration>) -> Self {
+    /// Describes a tool to others that call it; `None` for a built-in tool that was not registered.
+    pub fn new(tool: Arc<dyn AgentTool>, registered: Option<&ToolRegistration>) -> Self {
         let builtin = || pi_tools::toolset::find_builtin(&tool.declaration().name);
         let output_schema = match registered {
             Some(registration) => registration.output_schema.clone(),
