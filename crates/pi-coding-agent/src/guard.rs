@@ -28,6 +28,7 @@ mod status;
 mod stream;
 mod tool;
 mod ui;
+mod untrusted;
 mod watch;
 
 use std::path::{Path, PathBuf};
@@ -52,6 +53,7 @@ pub use status::GuardStatus;
 pub(crate) use stream::RedactedStream;
 pub(crate) use tool::Guarded;
 pub(crate) use ui::{UiApprover, approve_with_dialogs};
+pub use untrusted::{is_untrusted, mark_untrusted};
 
 use crate::config::settings::Profile;
 use crate::tap::Tap;

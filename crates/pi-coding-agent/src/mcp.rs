@@ -4,7 +4,7 @@
 //! `server` has a state, lists and a connection (`connect`, `process`, `handler`, `log`), its lists
 //! outlive sessions (`cache`). `extension` brings them into a session: it registers what `register`
 //! makes of the lists (`names`, `parameters`, `text`, `tool`, `result`, `resources`, `prompts`),
-//! adds the `section` of the system prompt, and judges calls by approvals and `pins`.
+//! adds the `section` of the system prompt, and judges calls (`judge`, `pins`).
 //! `elicitation` and `sampling` answer the questions of servers.
 //!
 //! No call of a server's tool escapes the guard, and no server delays the start of a session.
@@ -18,6 +18,7 @@ mod elicitation;
 mod extension;
 mod fingerprint;
 mod handler;
+mod judge;
 mod log;
 mod manage;
 mod names;

@@ -79,6 +79,7 @@ impl Guarded {
             let attempt =
                 Attempt { id: &id, arguments: arguments.clone(), cancel, updates, budget: &budget };
             let output = self.run(&judgment, &effects, attempt).await;
+            let output = output.map(|output| self.guard.note_untrusted(output));
             match note {
                 Some(note) => noted(output, &note),
                 None => output,

@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pi_guard::policy::Scope as ApprovedScope;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::command;
-use super::config::{self, Approval, ServerConfig};
+use super::config::{self, ServerConfig};
+use super::judge;
 use super::register::{self, Items};
+use super::resources;
 use super::section::{self, Listed, Way};
 use super::server::Server;
 use super::servers::{FIRST_PROMPT, McpServers};
@@ -117,39 +118,20 @@ impl McpExtension {
         session.set_active_tools(&names);
     }
 
-    /// Decides about a call by the approvals of the configuration, and by what the tool was when it
-    /// was first used.
+    /// Decides about a call before the guard does.
     fn judge(&self, call: &ToolCall, session: &AgentSession) -> ToolDecision {
         let tool = {
             let tools = self.state.tools.lock().unwrap_or_else(PoisonError::into_inner);
             tools.get(&call.tool_name).cloned()
         };
-        let Some(tool) = tool else { return ToolDecision::allow() };
-        let server = &tool.server;
-        let approval = server.config.approvals.get(&tool.remote);
-        if approval == Some(Approval::Deny) {
-            let (server, remote) = (&server.name, &tool.remote);
-            return ToolDecision::block(format!(
-                "This is not allowed and was not run: mcp.json denies {remote} of the server \
-                 {server}. Continue without it, or tell the user."
-            ));
+        let guard = session.guard().map(|guard| &**guard);
+        match tool {
+            Some(tool) => judge::tool_call(call, &tool, &self.servers.0.pins, guard),
+            None if resources::TOOLS.contains(&call.tool_name.as_str()) => {
+                judge::resource_call(call, &self.servers, guard)
+            }
+            None => ToolDecision::allow(),
         }
-        let Some(guard) = session.guard() else { return ToolDecision::allow() };
-        let pins = &self.servers.0.pins;
-        if pins.is_changed(server.fingerprint(), &tool.remote, &tool.hash) {
-            let reason = format!(
-                "the MCP server {} changed the description of {} since it was approved",
-                server.name, tool.remote
-            );
-            guard.require_approval(&call.tool_call_id, reason);
-        } else if approval == Some(Approval::Ask) {
-            let reason = format!("mcp.json asks for calls of the server {}", server.name);
-            guard.require_approval(&call.tool_call_id, reason);
-        }
-        if approval == Some(Approval::Allow) {
-            guard.approvals().add(&[ApprovedScope::Tool { name: call.tool_name.clone() }]);
-        }
-        ToolDecision::allow()
     }
 
     /// Adds the servers that extensions registered, now and later.

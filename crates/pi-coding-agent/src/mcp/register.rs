@@ -42,7 +42,7 @@ pub(super) fn items(servers: &McpServers) -> Items {
         add_tools(server, &weak, &mut items);
         items.commands.extend(prompts::commands(server, &weak));
         let exposure = server.config.exposure;
-        if has_resources(server) && exposure != Exposure::Hidden {
+        if resources::has_resources(server) {
             let (at, widest) = of_resources.unwrap_or((items.tools.len(), exposure));
             of_resources = Some((at, wider(widest, exposure)));
         }
@@ -57,10 +57,6 @@ pub(super) fn items(servers: &McpServers) -> Items {
         items.tools.extend(later);
     }
     items
-}
-
-fn has_resources(server: &Server) -> bool {
-    server.known_lists().is_some_and(|lists| lists.capabilities.resources.is_some())
 }
 
 fn add_tools(server: &Arc<Server>, servers: &WeakServers, items: &mut Items) {

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput};
-use pi_mcp::client::CallOptions;
+use pi_mcp::client::{CallOptions, ClientError};
 use pi_protocol::{CancelToken, Effects, Tool, UserBlock};
 use serde_json::{Map, Value, json};
 
-use super::result::{finish, resource_output};
+use super::config::Approval;
+use super::result::{error_output, finish, resource_output};
 use super::server::Server;
 use super::servers::{McpServers, WeakServers};
-use crate::extension::ToolWait;
+use crate::extension::{Exposure, ToolWait};
 
 /// The names of the tools.
 pub(super) const TOOLS: [&str; 3] =
@@ -160,7 +161,7 @@ fn tool(declaration: Tool, servers: &WeakServers, operation: Operation) -> Arc<d
                 servers.wait(&ToolWait::All).await;
                 match operation {
                     Operation::List(kind) => list(&servers, kind, &name, &arguments).await,
-                    Operation::Read => read(&servers, &arguments, &cancel).await,
+                    Operation::Read => read(&servers, &name, &arguments, &cancel).await,
                 }
             };
             tokio::select! {
@@ -173,13 +174,23 @@ fn tool(declaration: Tool, servers: &WeakServers, operation: Operation) -> Arc<d
     Arc::new(tool.effects(|_| Effects::unknown()))
 }
 
-/// Returns the servers that have resources: all, or the one of this name.
-fn with_resources(servers: &McpServers, name: Option<&str>) -> Result<Vec<Arc<Server>>, ToolError> {
-    let has = |server: &Arc<Server>| {
-        let lists = server.known_lists().filter(|_| server.config.enabled);
-        lists.is_some_and(|lists| lists.capabilities.resources.is_some())
+/// Returns true if a server has resources that the model may reach.
+pub(super) fn has_resources(server: &Server) -> bool {
+    let is_open = server.config.enabled && server.config.exposure != Exposure::Hidden;
+    let lists = server.known_lists().filter(|_| is_open);
+    lists.is_some_and(|lists| lists.capabilities.resources.is_some())
+}
+
+/// Returns the servers whose resources a tool may access: all, or the one of this name.
+fn with_resources(
+    servers: &McpServers,
+    tool: &str,
+    name: Option<&str>,
+) -> Result<Vec<Arc<Server>>, ToolError> {
+    let is_usable = |server: &Arc<Server>| {
+        has_resources(server) && server.config.approvals.get(tool) != Some(Approval::Deny)
     };
-    let all: Vec<Arc<Server>> = servers.all().into_iter().filter(has).collect();
+    let all: Vec<Arc<Server>> = servers.all().into_iter().filter(is_usable).collect();
     let Some(name) = name else { return Ok(all) };
     match all.iter().find(|server| server.name == name) {
         Some(server) => Ok(vec![Arc::clone(server)]),
@@ -206,7 +217,7 @@ async fn list(
         Some(Err(_)) => return Err(ToolError::new("The cursor is not one of an earlier result.")),
     };
     let wanted = argument("server");
-    let chosen = with_resources(servers, wanted)?;
+    let chosen = with_resources(servers, tool, wanted)?;
     let listing = chosen.iter().map(|server| items(servers, server, kind));
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     for (server, listed) in chosen.iter().zip(futures_util::future::join_all(listing).await) {
@@ -273,21 +284,22 @@ async fn items(
 
 async fn read(
     servers: &McpServers,
+    tool: &str,
     arguments: &Map<String, Value>,
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
     let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     let (name, uri) = (argument("server"), argument("uri"));
     let failed = |error: String| ToolError::new(error);
-    let chosen = with_resources(servers, Some(name))?;
+    let chosen = with_resources(servers, tool, Some(name))?;
     let server = chosen.first().ok_or_else(|| failed(format!("MCP server \"{name}\" is gone")))?;
     let client = servers.client(server).await.map_err(|error| failed(error.to_string()))?;
     let options = CallOptions::cancelled_by(cancel.clone());
-    let read = client.read_resource(uri, &options).await;
-    let read = read.map_err(|error| match error {
-        pi_mcp::client::ClientError::Remote(error) => failed(error.message),
-        error => failed(error.to_string()),
-    })?;
+    let read = match client.read_resource(uri, &options).await {
+        Ok(read) => read,
+        Err(ClientError::Remote(error)) => return Ok(error_output(name, tool, &error.message)),
+        Err(error) => return Err(failed(error.to_string())),
+    };
     let read = serde_json::to_value(read).unwrap_or_default();
     Ok(resource_output(name, uri, &read, &servers.0.files))
 }

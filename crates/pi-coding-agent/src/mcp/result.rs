@@ -12,6 +12,8 @@ use pi_agent::ToolOutput;
 use pi_protocol::UserBlock;
 use serde_json::{Map, Value, json};
 
+use crate::guard::mark_untrusted;
+
 /// The longest text for a model, in bytes. More is cut in the middle.
 const LONGEST_TEXT: usize = 20 << 10;
 
@@ -78,6 +80,12 @@ pub(super) fn tool_output(server: &str, tool: &str, result: Value, files: &Files
     finish(server, tool, content, data, files).with_is_error(is_error)
 }
 
+/// Returns the output of a call that the server answered with an error.
+pub(super) fn error_output(server: &str, tool: &str, message: &str) -> ToolOutput {
+    let details = json!({ "server": server, "tool": tool });
+    mark_untrusted(ToolOutput::text(message).with_details(details).with_is_error(true))
+}
+
 /// Returns the output of reading a resource from a `ReadResourceResult`.
 pub(super) fn resource_output(
     server: &str,
@@ -105,7 +113,8 @@ pub(super) fn finish(
         details["fullOutputPath"] = path.to_string_lossy().into();
     }
     let data = (size(&data) <= LARGEST_DATA).then_some(data);
-    ToolOutput::blocks(content).with_details(details).with_structured_content(data)
+    let output = ToolOutput::blocks(content).with_details(details);
+    mark_untrusted(output.with_structured_content(data))
 }
 
 /// Cuts the texts in the middle if they are too long together. Images follow the text.

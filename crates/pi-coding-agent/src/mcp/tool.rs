@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::config::Transport;
 use super::fingerprint;
 use super::parameters::{self, SchemaError};
-use super::result::tool_output;
+use super::result::{error_output, tool_output};
 use super::server::Server;
 use super::servers::WeakServers;
 use super::text::{self, clean};
@@ -76,7 +76,9 @@ impl McpTool {
                 let result = serde_json::to_value(result).unwrap_or_default();
                 Ok(tool_output(&self.server.name, remote, result, &servers.0.files))
             }
-            Err(ClientError::Remote(error)) => Err(ToolError::new(error.message)),
+            Err(ClientError::Remote(error)) => {
+                Ok(error_output(&self.server.name, remote, &error.message))
+            }
             Err(ClientError::Cancelled) => Err(ToolError::new("Operation aborted")),
             Err(error) => {
                 let server = &self.server.name;

@@ -8,6 +8,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use pi_agent::{BoxFuture, Budget, FinishedCall, ToolOutput, Updates};
 use pi_coding_agent::AgentSession;
+use pi_coding_agent::guard::is_untrusted;
 use pi_coding_agent::session::NestedCall;
 use pi_protocol::{CancelToken, Usage, UserBlock};
 use serde_json::{Map, Value, json};
@@ -52,6 +53,8 @@ pub(super) struct Calls {
     pub(super) fanout: Fanout,
     records: Vec<Record>,
     usage: Option<Usage>,
+    /// A call returned untrusted output.
+    pub(super) is_untrusted: bool,
     waiting: VecDeque<Request>,
     running: FuturesUnordered<BoxFuture<'static, (u32, FinishedCall)>>,
     changes: usize,
@@ -88,6 +91,7 @@ impl Calls {
             fanout,
             records: Vec::new(),
             usage: None,
+            is_untrusted: false,
             waiting: VecDeque::new(),
             running: FuturesUnordered::new(),
             changes: 0,
@@ -148,6 +152,7 @@ impl Calls {
     }
 
     fn finish(&mut self, number: u32, finished: &FinishedCall) {
+        self.is_untrusted |= is_untrusted(&finished.result);
         let usage = finished.result.usage.as_ref();
         if let Some(usage) = usage {
             *self.usage.get_or_insert_default() += usage;

@@ -12,6 +12,7 @@ use pi_coding_agent::extension::{
     Exposure, Extension, ExtensionApi, ExtensionContext, LoadReason, Reply as ExtensionReply,
     ToolRegistration, ToolWait,
 };
+use pi_coding_agent::guard::mark_untrusted;
 use pi_coding_agent::{AgentSession, BuiltinExtension};
 use pi_protocol::{ConstrainedSampling, Effects, GrammarVariants, Tool};
 use serde_json::{Value, json};
@@ -261,7 +262,8 @@ fn result(
     }
     let mut result = ToolOutput::blocks(blocks).with_details(details).with_is_error(failed);
     result.usage = calls.usage();
-    result
+    // A script can return anything that its calls returned.
+    if calls.is_untrusted { mark_untrusted(result) } else { result }
 }
 
 /// Returns the bounds on the calls of a script.

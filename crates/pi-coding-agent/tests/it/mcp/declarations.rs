@@ -45,3 +45,29 @@ async fn the_section_stays_for_the_whole_run() {
     assert!(sections.iter().all(|one| one.is_some() && *one == sections[0]), "{sections:?}");
     running.runtime.shut_down().await;
 }
+
+/// A thousand tools of a server do not fill the requests, unless each of them is to be declared.
+#[tokio::test]
+async fn requests_stay_small_with_many_tools() {
+    let schema = json!({"type": "object", "properties": {"id": {"type": "string"}}});
+    let tools: Vec<_> = (0..1000)
+        .map(|number| {
+            let description = "Changes a record of the workspace. ".repeat(10);
+            json!({"name": format!("change_{number}"), "description": description, "inputSchema": schema})
+        })
+        .collect();
+    let mut sizes = Vec::new();
+    for exposure in ["hidden", "codemode", "deferred"] {
+        let test = McpTest::with(&[], &json!({ "exposure": exposure }));
+        test.set_tools("tools.json", &tools);
+        let running = test.start().await;
+        let servers = running.session.mcp().unwrap().clone();
+        tokio::time::timeout(PATIENCE, servers.wait(&ToolWait::All)).await.unwrap();
+        assert_eq!(servers.tools("s").unwrap().len(), 1000);
+        let request = test.request(&running).await;
+        sizes.push(serde_json::to_string(&request.context.messages).unwrap().len());
+        running.runtime.shut_down().await;
+    }
+    let without = sizes[0];
+    assert!(sizes.iter().all(|size| *size < without + 16_000), "{sizes:?}");
+}

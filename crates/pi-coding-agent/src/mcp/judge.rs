@@ -1,0 +1,80 @@
+//! Decisions about calls by the approvals of `mcp.json` and by pins, before the guard decides.
+//!
+//! Nothing here can widen what a rule of the policy forbids.
+
+use std::sync::Arc;
+
+use pi_guard::policy::Scope as ApprovedScope;
+use serde_json::Value;
+
+use super::config::Approval;
+use super::pins::Pins;
+use super::resources;
+use super::server::Server;
+use super::servers::McpServers;
+use super::tool::McpTool;
+use crate::extension::{ToolCall, ToolDecision};
+use crate::guard::Guard;
+
+/// Judges the call of a server's tool.
+pub(super) fn tool_call(
+    call: &ToolCall,
+    tool: &McpTool,
+    pins: &Pins,
+    guard: Option<&Guard>,
+) -> ToolDecision {
+    let server = &tool.server;
+    let approval = server.config.approvals.get(&tool.remote);
+    if approval == Some(Approval::Deny) {
+        return denied(&tool.remote, server);
+    }
+    let Some(guard) = guard else { return ToolDecision::allow() };
+    if pins.is_changed(server.fingerprint(), &tool.remote, &tool.hash) {
+        let reason = format!(
+            "the MCP server {} changed the description of {} since it was approved",
+            server.name, tool.remote
+        );
+        guard.require_approval(&call.tool_call_id, reason);
+    } else if approval == Some(Approval::Ask) {
+        guard.require_approval(&call.tool_call_id, asked(server));
+    }
+    if approval == Some(Approval::Allow) {
+        guard.approvals().add(&[ApprovedScope::Tool { name: call.tool_name.clone() }]);
+    }
+    ToolDecision::allow()
+}
+
+/// Judges the call of a tool for resources. The tool serves all servers, so the approval of one
+/// server cannot allow it; a list without a server leaves out those that are denied.
+pub(super) fn resource_call(
+    call: &ToolCall,
+    servers: &McpServers,
+    guard: Option<&Guard>,
+) -> ToolDecision {
+    let named = call.input.get("server").and_then(Value::as_str);
+    let is_concerned = |server: &&Arc<Server>| named.is_none_or(|name| server.name == name);
+    for server in servers.all().iter().filter(is_concerned) {
+        match server.config.approvals.get(&call.tool_name) {
+            Some(Approval::Deny) if named.is_some() => return denied(&call.tool_name, server),
+            Some(Approval::Ask) if resources::has_resources(server) => {
+                if let Some(guard) = guard {
+                    guard.require_approval(&call.tool_call_id, asked(server));
+                }
+            }
+            _ => {}
+        }
+    }
+    ToolDecision::allow()
+}
+
+fn denied(tool: &str, server: &Server) -> ToolDecision {
+    let server = &server.name;
+    ToolDecision::block(format!(
+        "This is not allowed and was not run: mcp.json denies {tool} of the server {server}. \
+         Continue without it, or tell the user."
+    ))
+}
+
+fn asked(server: &Server) -> String {
+    format!("mcp.json asks for calls of the server {}", server.name)
+}
