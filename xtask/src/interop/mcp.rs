@@ -29,8 +29,8 @@ const INSTALL: &str = "npm install --prefix mcp @modelcontextprotocol/conformanc
      @modelcontextprotocol/server-filesystem @modelcontextprotocol/client @modelcontextprotocol/sdk; \
      python3 -m venv mcp/venv && mcp/venv/bin/pip install mcp";
 const REAL_PI: &str = "pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js";
-const INSTALL_PI: &str =
-    "npm install --prefix pi @earendil-works/pi-coding-agent@1.5.0 quickjs-wasi@3.6.2";
+const INSTALL_PI: &str = "npm install --prefix pi quickjs-wasi@3.6.2, then unpack the archive of \
+     `npm pack @earendil-works/pi-coding-agent@1.5.0` there, as docs/interop.md shows";
 
 /// Runs the task with the arguments after its name.
 pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
