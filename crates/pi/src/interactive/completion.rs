@@ -21,6 +21,7 @@ use pi_coding_agent::extension::{
     Completion as Offered, CompletionProvider, CompletionRequest as Question, Suggestion,
     Suggestions,
 };
+use pi_coding_agent::mcp::McpServers;
 use pi_coding_agent::session::{AgentSession, CommandInfo, CommandSource};
 use pi_tui::completion::context::{self, Context};
 use pi_tui::completion::{
@@ -34,7 +35,8 @@ use super::tasks::Tasks;
 use asked::{Asked, Provided};
 use files::Files;
 use paths::Paths;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 
 /// Time between two questions to a source that works in the background.
 const PAUSE: Duration = Duration::from_millis(25);
@@ -42,11 +44,16 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// The sources of completions.
 pub(super) struct Completions {
     commands: Vec<Command>,
+    /// Generation of the registry at which the commands were read.
+    generation: u64,
+    has_skill_commands: bool,
     session: Option<AgentSession>,
     places: Places,
     files: Files,
     paths: Paths,
     asked: Asked,
+    /// Waits for changes of MCP servers.
+    following: Option<JoinHandle<()>>,
 }
 
 /// The directories that words are relative to.
@@ -61,28 +68,47 @@ impl Completions {
     pub(super) fn new(tasks: Tasks, home: Option<PathBuf>) -> Self {
         Self {
             commands: Vec::new(),
+            generation: 0,
+            has_skill_commands: true,
             session: None,
             places: Places { cwd: PathBuf::new(), home },
             files: Files::new(tasks.clone()),
             paths: Paths::default(),
             asked: Asked::new(tasks),
+            following: None,
         }
     }
 
     /// Reads the commands of the screen and of the session. Commands for skills are left out if the
     /// user does not want them.
     pub(super) fn refresh(&mut self, session: &AgentSession, has_skill_commands: bool) {
+        self.has_skill_commands = has_skill_commands;
+        self.read_commands(session);
+        self.places.cwd = session.workspace().cwd().to_owned();
+        self.asked.forget(session);
+        self.session = Some(session.clone());
+    }
+
+    /// Reads the commands again if some were added since: prompts of a server become known when the
+    /// server is connected, and extensions register commands at any time.
+    fn read_added_commands(&mut self) {
+        let Some(session) = self.session.clone() else { return };
+        if session.extensions().registry().generation() != self.generation {
+            self.read_commands(&session);
+        }
+    }
+
+    fn read_commands(&mut self, session: &AgentSession) {
+        self.generation = session.extensions().registry().generation();
         let own = COMMANDS.iter().filter(|command| !command.is_hidden).map(|command| Command {
             name: command.name.to_owned(),
             hint: command.arguments.map(str::to_owned),
             description: command.description.to_owned(),
         });
         let others = session.commands().into_iter();
-        let others = others.filter(|one| has_skill_commands || one.source != CommandSource::Skill);
+        let has_skills = self.has_skill_commands;
+        let others = others.filter(|one| has_skills || one.source != CommandSource::Skill);
         self.commands = own.chain(others.map(described)).collect();
-        self.places.cwd = session.workspace().cwd().to_owned();
-        self.asked.forget(session);
-        self.session = Some(session.clone());
     }
 
     /// Adds a source of an extension.
@@ -126,6 +152,7 @@ impl Completions {
     fn own(&mut self, request: &CompletionRequest<'_>) -> Option<Found> {
         let own = match context::of(request) {
             Context::Command { name } => {
+                self.read_added_commands();
                 let found = command::completions(name, &self.commands);
                 if found.items.is_empty() { None } else { Some(found) }
             }
@@ -191,6 +218,27 @@ fn found(
 /// Asks the sources again, because one of them knows more.
 fn refresh(app: &mut App) {
     app.editor.refresh_completion(&mut app.completions);
+}
+
+/// Asks the sources again whenever something becomes known of the MCP servers of a session, such as
+/// the prompts of one. Ends with the session.
+pub(super) fn follow_servers(app: &mut App) {
+    if let Some(changes) = app.session.mcp().map(McpServers::changes) {
+        follow(app, changes);
+    }
+}
+
+fn follow(app: &mut App, mut changes: watch::Receiver<u64>) {
+    let next = async move { changes.changed().await.is_ok().then_some(changes) };
+    let following = app.tasks.spawn(next, |app, changes| {
+        if let Some(changes) = changes {
+            refresh(app);
+            follow(app, changes);
+        }
+    });
+    if let Some(before) = app.completions.following.replace(following) {
+        before.abort();
+    }
 }
 
 /// Returns a command of the session for the menu. A letter says where it comes from.

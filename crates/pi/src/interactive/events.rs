@@ -10,7 +10,7 @@ use pi_protocol::{AgentMessage, Message};
 
 use super::app::App;
 use super::footer::Totals;
-use super::{header, notify, submit};
+use super::{completion, header, notify, submit};
 
 /// Applies an event to every part that shows it.
 pub(super) fn apply(app: &mut App, event: &SessionEvent) {
@@ -92,6 +92,7 @@ pub(super) fn session_started(app: &mut App) {
     rebuild(app);
     refresh_branch(app);
     refresh_commands(app);
+    completion::follow_servers(app);
     app.display.set_title(&app.session);
     app.footer.is_uncounted = true;
 }

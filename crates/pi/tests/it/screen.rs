@@ -11,6 +11,7 @@ mod frame;
 mod home;
 mod keys;
 mod leaving;
+mod mcp;
 mod model;
 mod program;
 mod questions;
