@@ -16,8 +16,9 @@ const acp = await import(pathToFileURL(`${directory}/dist/${entry}/stable/acp.js
 const child = spawn(command, commandArguments, { stdio: ["pipe", "pipe", "inherit"], cwd: options.cwd });
 const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));
 const seen = { updates: [], permissions: [], text: "", stop: null };
-let idle;
+let idle, replayed;
 const turnEnded = new Promise((resolve) => (idle = resolve));
+const replayEnded = new Promise((resolve) => (replayed = resolve));
 
 const app = acp
   .client({ name: "peer" })
@@ -31,7 +32,7 @@ const app = acp
     seen.updates.push(update);
     if (update.sessionUpdate === "agent_message_chunk") seen.text += update.content.text ?? "";
     // A replayed session is idle, too, but without a reason.
-    if (update.sessionUpdate === "state_update" && update.stopReason) idle(update.stopReason);
+    if (update.sessionUpdate === "state_update") (update.stopReason ? idle : replayed)(update.stopReason);
     if (options.cancelAfter && seen.text.includes(options.cancelAfter)) {
       options.cancelAfter = undefined;
       await agent.notify(acp.methods.agent.session.cancel, { sessionId: params.sessionId });
@@ -48,9 +49,14 @@ await app.connectWith(stream, async (agent) => {
   const place = { cwd: options.cwd, mcpServers: [] };
   if (options.session && version === "2") {
     await agent.request(methods.session.resume, { ...place, sessionId: options.session, replayFrom: { type: "start" } });
+    // The SDK delivers updates some time after the response that they came before.
+    await replayEnded;
   } else if (options.session) {
     await agent.request(methods.session.load, { ...place, sessionId: options.session });
   }
+  // What comes before the prompt was replayed.
+  seen.replayed = seen.updates.splice(0);
+  seen.text = "";
   seen.session = options.session ?? (await agent.request(methods.session.new, place)).sessionId;
   const prompt = { sessionId: seen.session, prompt: [{ type: "text", text: options.prompt }] };
   const answer = await agent.request(methods.session.prompt, prompt);

@@ -9,6 +9,7 @@ SEARCHES = r"search|search-noise|tool-exposure|resources-deferred"
 HEADER = "the header of the section is in our own words"
 
 SAME = [
+    (r',\s*"untrusted": true', "", "results of servers are marked as untrusted in the details"),
     (r"codemode\.js:(\d+):\d+", r"codemode.js:\1", "columns of 1.5.0 count a wrapper around the script"),
     (r"Loaded 1 tool\. (They are|It is)", "Loaded 1 tool. It is", "1.5.0 writes the plural"),
     (r"MCP servers (whose tools are not declared to you|with tools that are not declared here)\.", "(servers)", HEADER),
@@ -29,6 +30,7 @@ def errors(words, reason="error in our own words"):
 
 ACCEPTED = [
     (ANY, r"message \d+ tool", r"Invalid arguments for tool", "the JSON parsers word their errors differently"),
+    (r"resources|direct-calls", r"record \d+ \w+", r'- "details": \{\},.*"isError": true', "an error of a server has the details of a result"),
     # What a search finds.
     (SEARCHES, r"request \d+ tools", r"mcp_", "tool_search has a floor and another order of equal matches"),
     (SEARCHES, r"message \d+ tool", r"- (mcp__|list_mcp_)", "tool_search has a floor and another order of equal matches"),
