@@ -55,6 +55,12 @@ pub trait Service: Send + Sync + 'static {
     fn invalid(&self, problem: &str) {
         let _ = problem;
     }
+
+    /// Returns true if the other side is told of texts that are no messages. A client does not do
+    /// that: its server may print texts that nobody wrote as messages, and would answer the answers.
+    fn answers_invalid(&self) -> bool {
+        true
+    }
 }
 
 /// The limits of a connection.
@@ -286,7 +292,7 @@ impl Connection {
     }
 
     /// Handles one message of the other side.
-    async fn receive(&self, message: Message, serving: &Serving) {
+    fn receive(&self, message: Message, serving: &Serving) {
         match message {
             Message::Response(Response { id, result }) => {
                 let call = id.and_then(|id| self.open().calls.close(&id));
@@ -298,16 +304,15 @@ impl Connection {
             Message::Notification(Notification { method, params }) => {
                 serving.service.notification(&method, params);
             }
-            Message::Request(request) => self.answer(request, serving).await,
+            Message::Request(request) => self.answer(request, serving),
         }
     }
 
-    async fn answer(&self, request: Request, serving: &Serving) {
+    fn answer(&self, request: Request, serving: &Serving) {
         let Request { id, method, params } = request;
         let Ok(permit) = Arc::clone(&serving.permits).try_acquire_owned() else {
             let error = Error::internal("Too many requests at a time");
-            let _ = self.send(Message::response(id, Err(error))).await;
-            return;
+            return self.reply(Message::response(id, Err(error)), serving);
         };
         let service = Arc::clone(&serving.service);
         let connection = self.clone();
@@ -325,12 +330,32 @@ impl Connection {
         });
     }
 
-    async fn refuse(&self, invalid: &Invalid, serving: &Serving) {
+    /// Handles a text that is no message. A call whose response cannot be read fails.
+    fn refuse(&self, text: &[u8], invalid: &Invalid, serving: &Serving) {
         serving.service.invalid(&invalid.to_string());
+        let answered = match invalid {
+            Invalid::Json(_) => response_id(&TooLong::of(text)),
+            Invalid::Shape { id, is_response: true, .. } => id.clone(),
+            Invalid::Shape { .. } => None,
+        };
+        if let Some(call) = answered.and_then(|id| self.open().calls.close(&id)) {
+            let problem = format!("The response cannot be read: {invalid}");
+            let _ = call.send(Err(CallError::Remote(Error::new(Error::PARSE, problem))));
+            return;
+        }
         // A response to what may be a response would start a loop of errors, so only texts that
         // look like requests are answered.
-        if matches!(invalid, Invalid::Json(_)) || invalid.response().id.is_some() {
-            let _ = self.send(Message::Response(invalid.response())).await;
+        let is_answered = matches!(invalid, Invalid::Json(_)) || invalid.response().id.is_some();
+        if is_answered && serving.service.answers_invalid() {
+            self.reply(Message::Response(invalid.response()), serving);
+        }
+    }
+
+    /// Sends an answer of the reader. It is dropped if the queue is full: a reader that waits for
+    /// the other side to read, while the other side waits for this one, would wait for ever.
+    fn reply(&self, message: Message, serving: &Serving) {
+        if !self.try_send(message) {
+            serving.service.invalid("an error was not sent: the other side reads too slowly");
         }
     }
 }
@@ -353,14 +378,14 @@ where
             Ok(0) => Ended::Eof,
             Ok(length) => {
                 for line in lines.push(&buffer[..length]) {
-                    receive_line(&connection, line, &serving).await;
+                    receive_line(&connection, line, &serving);
                 }
                 continue;
             }
             Err(error) => Ended::Read(error.to_string()),
         };
         if let Some(line) = lines.finish() {
-            receive_line(&connection, line, &serving).await;
+            receive_line(&connection, line, &serving);
         }
         if !limits.drain.is_zero() {
             let all = u32::try_from(limits.requests).unwrap_or(u32::MAX);
@@ -372,11 +397,11 @@ where
     }
 }
 
-async fn receive_line(connection: &Connection, line: Line, serving: &Serving) {
+fn receive_line(connection: &Connection, line: Line, serving: &Serving) {
     match line {
         Line::Text(text) => match Message::parse(&text) {
-            Ok(message) => connection.receive(message, serving).await,
-            Err(invalid) => connection.refuse(&invalid, serving).await,
+            Ok(message) => connection.receive(message, serving),
+            Err(invalid) => connection.refuse(&text, &invalid, serving),
         },
         Line::TooLong(line) => {
             let length = line.length;
@@ -396,13 +421,14 @@ fn response_id(line: &TooLong) -> Option<Id> {
         let text = String::from_utf8_lossy(bytes);
         text.chars().filter(|one| !one.is_whitespace()).collect()
     };
+    let is_end = |text: &str| text.starts_with("\"result\"") || text.starts_with("\"error\"");
     let (head, tail) = (text(&line.head), text(&line.tail));
     let head = head.strip_prefix('{')?;
     let head = head.strip_prefix("\"jsonrpc\":\"2.0\",").unwrap_or(head);
     let id = if let Some(rest) = head.strip_prefix("\"id\":") {
         let (id, rest) = rest.split_once(',')?;
-        rest.starts_with("\"result\"").then_some(id)?
-    } else if head.starts_with("\"result\"") {
+        is_end(rest).then_some(id)?
+    } else if is_end(head) {
         let tail = tail.strip_suffix('}')?;
         let tail = tail.strip_suffix(",\"jsonrpc\":\"2.0\"").unwrap_or(tail);
         tail.rsplit_once(",\"id\":")?.1
@@ -447,6 +473,7 @@ mod tests {
             ("{ \"id\": 7, \"result\": {", "}, \"jsonrpc\": \"2.0\" }", Some(7)),
             ("{\"result\":{\"id\":3", "},\"jsonrpc\":\"2.0\",\"id\":7}", Some(7)),
             ("{\"result\":{\"id\":3", "},\"id\":7,\"jsonrpc\":\"2.0\"}", Some(7)),
+            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":", "}", Some(7)),
             ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", "}", None),
             ("{\"jsonrpc\":\"2.0\",\"method\":", ",\"id\":7}", None),
             ("nonsense", ",\"id\":7}", None),

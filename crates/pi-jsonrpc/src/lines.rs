@@ -74,6 +74,12 @@ impl Lines {
 }
 
 impl TooLong {
+    /// Returns the ends of a whole line.
+    pub(crate) fn of(line: &[u8]) -> Self {
+        let head = line.get(..KEPT).unwrap_or(line).to_vec();
+        Self { length: line.len() as u64, head, tail: last(line).to_vec() }
+    }
+
     fn new(mut kept: Vec<u8>) -> Self {
         let tail = last(&kept).to_vec();
         let length = kept.len() as u64;

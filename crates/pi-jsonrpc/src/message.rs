@@ -166,6 +166,8 @@ pub enum Invalid {
         problem: &'static str,
         /// Id of the message, if it has one.
         id: Option<Id>,
+        /// The message has no method, so it is meant as a response.
+        is_response: bool,
     },
 }
 
@@ -177,7 +179,7 @@ impl Invalid {
                 id: None,
                 result: Err(Error::new(Error::PARSE, format!("Parse error: {problem}"))),
             },
-            Self::Shape { problem, id } => Response {
+            Self::Shape { problem, id, .. } => Response {
                 id: id.clone(),
                 result: Err(Error::new(
                     Error::INVALID_REQUEST,
@@ -206,18 +208,26 @@ impl Message {
 
     /// Reads a message.
     pub fn parse(text: &[u8]) -> Result<Self, Invalid> {
-        let value: Value =
-            serde_json::from_slice(text).map_err(|error| Invalid::Json(error.to_string()))?;
-        Self::from_value(value)
+        Self::from_value(parse_bounded(text)?)
+    }
+
+    /// Reads a message, or the messages of an array.
+    pub fn parse_batch(text: &[u8]) -> Result<Vec<Result<Self, Invalid>>, Invalid> {
+        Ok(match parse_bounded(text)? {
+            Value::Array(messages) => messages.into_iter().map(Self::from_value).collect(),
+            message => vec![Self::from_value(message)],
+        })
     }
 
     /// Reads a message from a JSON value.
     pub fn from_value(value: Value) -> Result<Self, Invalid> {
         let Value::Object(mut object) = value else {
-            return Err(Invalid::Shape { problem: "it is not an object", id: None });
+            let problem = "it is not an object";
+            return Err(Invalid::Shape { problem, id: None, is_response: false });
         };
         let id = object.get("id").and_then(Id::from_value);
-        let invalid = |problem| Invalid::Shape { problem, id: id.clone() };
+        let is_response = !object.contains_key("method");
+        let invalid = |problem| Invalid::Shape { problem, id: id.clone(), is_response };
         if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return Err(invalid("`jsonrpc` is not \"2.0\""));
         }
@@ -234,6 +244,7 @@ impl Message {
                     (true, None) => Err(Invalid::Shape {
                         problem: "`id` is no whole number and no text",
                         id: None,
+                        is_response: false,
                     }),
                 }
             }
@@ -247,12 +258,15 @@ impl Message {
         let result = match (object.remove("result"), error) {
             (_, Some(error)) => match serde_json::from_value(error) {
                 Ok(error) => Err(error),
-                Err(_) => return Err(Invalid::Shape { problem: "`error` has no code", id }),
+                Err(_) => {
+                    let problem = "`error` has no code";
+                    return Err(Invalid::Shape { problem, id, is_response: true });
+                }
             },
             (Some(result), None) => Ok(result),
             (None, None) => {
                 let problem = "it has no method, no result and no error";
-                return Err(Invalid::Shape { problem, id });
+                return Err(Invalid::Shape { problem, id, is_response: true });
             }
         };
         Ok(Self::Response(Response { id, result }))
@@ -283,6 +297,33 @@ impl Message {
         line.push(b'\n');
         line
     }
+}
+
+/// The most values of one message. A value takes many times the memory of its text: a message of
+/// many small values would take gigabytes.
+const MAX_VALUES: usize = 2_000_000;
+
+/// Reads a JSON value that does not have too many parts.
+fn parse_bounded(text: &[u8]) -> Result<Value, Invalid> {
+    if text.len() > MAX_VALUES && count_values(text) > MAX_VALUES {
+        return Err(Invalid::Json(format!("it has more than {MAX_VALUES} values")));
+    }
+    serde_json::from_slice(text).map_err(|error| Invalid::Json(error.to_string()))
+}
+
+/// Counts what begins or separates values, outside of texts.
+fn count_values(text: &[u8]) -> usize {
+    let (mut count, mut is_in_text, mut is_escaped) = (0, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_in_text => is_escaped = true,
+            b'"' => is_in_text = !is_in_text,
+            b',' | b':' | b'[' | b'{' if !is_in_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 fn with_params(mut message: Value, params: Option<&Value>) -> Value {
@@ -336,6 +377,24 @@ mod tests {
             assert_eq!(response.id, id, "{text}");
             assert_eq!(response.result.expect_err(text).code, code, "{text}");
         }
+    }
+
+    #[test]
+    fn a_message_of_too_many_values_is_not_parsed() {
+        let message = |list: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{list}0]}}"#);
+        let many = message(&"0,".repeat(MAX_VALUES));
+        assert!(matches!(Message::parse(many.as_bytes()), Err(Invalid::Json(_))));
+        assert!(matches!(Message::parse_batch(many.as_bytes()), Err(Invalid::Json(_))));
+        // Commas in a text are no values.
+        let text = message(&format!(r#""\"{}","#, ",[".repeat(MAX_VALUES)));
+        assert!(Message::parse(text.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn the_messages_of_an_array_are_read_one_by_one() {
+        let batch = Message::parse_batch(br#"[{"jsonrpc":"2.0","method":"m"}, 7]"#).unwrap();
+        assert!(matches!(batch[..], [Ok(Message::Notification(_)), Err(_)]), "{batch:?}");
+        assert_eq!(Message::parse_batch(br#"{"jsonrpc":"2.0","method":"m"}"#).unwrap().len(), 1);
     }
 
     #[test]

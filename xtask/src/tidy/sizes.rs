@@ -29,7 +29,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("crates/pi-converge", 19_000),
     ("crates/pi-exec-watch", 530),
     ("crates/pi-extensions", 21_500),
-    ("crates/pi-jsonrpc", 1_060),
+    ("crates/pi-jsonrpc", 1_150),
     ("crates/pi-mcp", 8_500),
     ("crates/pi-guard", 16_080),
     ("crates/pi-packages", 4_880),

@@ -11,6 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexS
 #[derive(Default)]
 struct Echo {
     notes: Mutex<Vec<String>>,
+    /// Says nothing about invalid texts, like a client.
+    is_client: bool,
 }
 
 impl Echo {
@@ -41,12 +43,24 @@ impl Service for Echo {
     fn invalid(&self, problem: &str) {
         self.note(problem.to_owned());
     }
+
+    fn answers_invalid(&self) -> bool {
+        !self.is_client
+    }
 }
 
 /// A connection whose other side is written by hand.
 fn by_hand(limits: Limits) -> (Connection, Arc<Echo>, DuplexStream) {
-    let (near, far) = tokio::io::duplex(1 << 20);
-    let service = Arc::new(Echo::default());
+    by_hand_with(Echo::default(), 1 << 20, limits)
+}
+
+fn by_hand_with(
+    service: Echo,
+    buffer: usize,
+    limits: Limits,
+) -> (Connection, Arc<Echo>, DuplexStream) {
+    let (near, far) = tokio::io::duplex(buffer);
+    let service = Arc::new(service);
     let (reader, writer) = split(near);
     let (connection, running) =
         Connection::new(reader, writer, Arc::clone(&service) as Arc<dyn Service>, limits);
@@ -136,4 +150,53 @@ async fn what_was_queued_is_written_before_the_end() {
     far.read_to_string(&mut all).await.expect("read");
     assert_eq!(all.lines().count(), 2, "{all}");
     assert!(all.contains("last"));
+}
+
+/// A call whose response is no message fails; it does not wait for another one.
+#[tokio::test]
+async fn a_malformed_response_fails_its_call() {
+    let (connection, _, mut far) = by_hand(Limits::default());
+    let deep = format!("{}1{}", "[".repeat(1000), "]".repeat(1000));
+    for end in ["\"error\":\"no\"".to_owned(), format!("\"result\":{deep}"), "\"x\":1".to_owned()] {
+        let pending = connection.start("m", |_| None).await.expect("sent");
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},{end}}}\n", pending.id());
+        far.write_all(line.as_bytes()).await.expect("written");
+        let error = pending.response().await.expect_err("malformed");
+        assert!(
+            matches!(&error, CallError::Remote(error) if error.code == Error::PARSE),
+            "{error}"
+        );
+    }
+}
+
+/// A client does not answer what its server prints beside messages.
+#[tokio::test]
+async fn a_client_does_not_answer_noise() {
+    let client = Echo { is_client: true, ..Echo::default() };
+    let (connection, service, mut far) = by_hand_with(client, 1 << 20, Limits::default());
+    far.write_all(b"Listening on 7\n{\"id\":1,\"method\":\"m\"}\n").await.expect("written");
+    far.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"last\"}\n").await.expect("written");
+    far.shutdown().await.expect("closed");
+    connection.ended().await;
+    assert_eq!(service.notes().len(), 3, "{:?}", service.notes());
+    let mut all = String::new();
+    far.read_to_string(&mut all).await.expect("read");
+    assert_eq!(all, "");
+}
+
+/// The other side does not read, and still its messages are received.
+#[tokio::test]
+async fn a_full_queue_does_not_stop_the_reader() {
+    let limits = Limits { requests: 0, outgoing: 1, ..Limits::default() };
+    let (connection, service, mut far) = by_hand_with(Echo::default(), 64, limits);
+    let pending = connection.start("m", |_| None).await.expect("sent");
+    for id in 0..100 {
+        let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"echo\"}}\nnoise\n");
+        far.write_all(request.as_bytes()).await.expect("written");
+    }
+    let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":5}}\n", pending.id());
+    far.write_all(answer.as_bytes()).await.expect("written");
+    assert_eq!(pending.response().await, Ok(json!(5)));
+    let dropped = "an error was not sent: the other side reads too slowly";
+    assert!(service.notes().iter().any(|note| note == dropped));
 }
