@@ -41,6 +41,9 @@ struct Fields {
     has_data: bool,
     /// True if a line has been read, so that no byte-order mark can follow.
     past_start: bool,
+    /// Id of the current event, if it has one: an empty id forgets the last one.
+    id: Option<String>,
+    /// Id of the last whole event.
     last_id: Option<String>,
     retry_ms: Option<u64>,
 }
@@ -54,7 +57,15 @@ impl SseParser {
         Self::default()
     }
 
-    /// Returns the last `id:` of the stream, which resumes it.
+    /// Prepares for another stream, which resumes this one after its last whole event: forgets an
+    /// event that was cut off, and keeps the last id and the pause.
+    pub fn restart(&mut self) {
+        let Fields { last_id, retry_ms, .. } = std::mem::take(&mut self.fields);
+        *self =
+            Self { fields: Fields { last_id, retry_ms, ..Fields::default() }, ..Self::default() };
+    }
+
+    /// Returns the `id:` of the last whole event, which resumes the stream.
     pub fn last_event_id(&self) -> Option<&str> {
         self.fields.last_id.as_deref()
     }
@@ -120,7 +131,7 @@ impl Fields {
             }
             b"event" => self.name = Some(lossy(value).into_owned()),
             b"id" if value.len() <= MAX_ID_BYTES && !value.iter().any(u8::is_ascii_control) => {
-                self.last_id = Some(lossy(value).into_owned()).filter(|id| !id.is_empty());
+                self.id = Some(lossy(value).into_owned());
             }
             b"retry" => {
                 self.retry_ms = lossy(value).parse().ok().or(self.retry_ms);
@@ -136,6 +147,9 @@ impl Fields {
         on_event: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let name = self.name.take();
+        if let Some(id) = self.id.take() {
+            self.last_id = Some(id).filter(|id| !id.is_empty());
+        }
         if !self.has_data {
             return Ok(());
         }
@@ -202,7 +216,20 @@ mod tests {
         let stream = b"id: 7\nretry: 250\n\nid: a\x01b\nretry: soon\ndata: x\n\n";
         parser.push(stream, |_| Ok::<_, EventTooLong>(())).unwrap();
         assert_eq!((parser.last_event_id(), parser.retry_ms()), (Some("7"), Some(250)));
-        parser.push(b"id\n", |_| Ok::<_, EventTooLong>(())).unwrap();
+        // An event counts when it is whole.
+        parser.push(b"id: 8\ndata: cut o", |_| Ok::<_, EventTooLong>(())).unwrap();
+        assert_eq!(parser.last_event_id(), Some("7"));
+        parser.restart();
+        assert_eq!((parser.last_event_id(), parser.retry_ms()), (Some("7"), Some(250)));
+        let mut seen = Vec::new();
+        let again = b"\xef\xbb\xbfid: 8\ndata: whole\n\n";
+        let record = |event: SseEvent<'_>| -> Result<(), EventTooLong> {
+            seen.push(event.data.to_owned());
+            Ok(())
+        };
+        parser.push(again, record).unwrap();
+        assert_eq!((seen, parser.last_event_id()), (vec!["whole".to_owned()], Some("8")));
+        parser.push(b"id\n\n", |_| Ok::<_, EventTooLong>(())).unwrap();
         assert_eq!(parser.last_event_id(), None);
     }
 
