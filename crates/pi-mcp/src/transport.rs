@@ -126,13 +126,6 @@ impl Link {
         }
     }
 
-    /// Forgets the session, before a new handshake.
-    pub(crate) fn forget_session(&self) {
-        if let Self::Http(http) = self {
-            http.forget_session();
-        }
-    }
-
     pub(crate) fn is_closed(&self) -> bool {
         match self {
             Self::Stdio(connection) => connection.is_closed(),

@@ -28,7 +28,8 @@ impl Changes {
     /// Takes note of a change.
     pub(crate) fn note(&self, changed: Changed) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        if pending.len() < MAX_PENDING {
+        // Changes of lists have few values, and none is lost because of many resources.
+        if !matches!(changed, Changed::Resource(_)) || pending.len() < MAX_PENDING {
             pending.insert(changed);
             self.wake.notify_one();
         }

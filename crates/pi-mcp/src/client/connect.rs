@@ -13,6 +13,7 @@ use tokio::time::sleep;
 use super::incoming::Inbox;
 use super::request::{Conversation, Draft, exchange, invalid, object};
 use super::subscriptions::Listening;
+use super::text::shown;
 use super::{
     CallOptions, Changed, Client, ClientError, ClientOptions, ConnectError, Facts, Inner, changes,
 };
@@ -82,7 +83,6 @@ impl Client {
         if link.session_number() != lost {
             return Ok(());
         }
-        link.forget_session();
         let start = Start { link, inbox, options };
         let facts = start.initialize().await.map_err(|error| match error {
             ConnectError::Failed(error) => error,
@@ -144,13 +144,17 @@ impl Start<'_> {
             biased;
             judged = &mut discovered => match judged {
                 Judged::Modern(facts) => Ok(*facts),
-                Judged::Legacy | Judged::Failed(_) => initialized.await,
+                Judged::Legacy => initialized.await,
+                Judged::Failed(failure) => {
+                    initialized.await.map_err(|error| first_cause(failure, error))
+                }
             },
             result = &mut initialized => match result {
                 Ok(facts) => Ok(facts),
                 Err(error) => match discovered.await {
                     Judged::Modern(facts) => Ok(*facts),
-                    Judged::Legacy | Judged::Failed(_) => Err(error),
+                    Judged::Legacy => Err(error),
+                    Judged::Failed(failure) => Err(first_cause(failure, error)),
                 },
             },
         }
@@ -172,14 +176,14 @@ impl Start<'_> {
                         Some((Era::Modern, chosen)) => version = chosen,
                         Some((Era::Legacy, _)) => return Judged::Legacy,
                         None => {
-                            return Judged::Failed(ConnectError::Versions(supported.join(", ")));
+                            return Judged::Failed(unknown_versions(&supported));
                         }
                     }
                 }
                 Err(ClientError::Closed(reason)) if self.link.is_stdio() => {
                     return Judged::Failed(ConnectError::EndedAtProbe(reason));
                 }
-                Err(error) if is_final(&error) => {
+                Err(error) if is_final(&error, self.link.is_stdio()) => {
                     return Judged::Failed(ConnectError::Failed(error));
                 }
                 Err(_) => return Judged::Legacy,
@@ -200,7 +204,7 @@ impl Start<'_> {
         let result: InitializeResult =
             serde_json::from_value(result).map_err(|error| unreadable(&error.to_string()))?;
         if !LEGACY.contains(&result.protocol_version.as_str()) {
-            return Err(ConnectError::Versions(result.protocol_version));
+            return Err(unknown_versions(&[result.protocol_version]));
         }
         self.link.set_version(&result.protocol_version);
         self.link.notify(methods::INITIALIZED, None).await?;
@@ -246,7 +250,7 @@ fn judge(result: Value) -> Judged {
             instructions: found.instructions,
         })),
         Some((Era::Legacy, _)) => Judged::Legacy,
-        None => Judged::Failed(ConnectError::Versions(found.supported_versions.join(", "))),
+        None => Judged::Failed(unknown_versions(&found.supported_versions)),
     }
 }
 
@@ -257,17 +261,32 @@ fn choose(supported: &[String]) -> Option<(Era, &'static str)> {
     both.next().and_then(|version| Some((Era::of(version)?, *version)))
 }
 
-/// Returns true if the other question would fail as well, or must not be asked.
-fn is_final(error: &ClientError) -> bool {
+/// Returns true if the other question would fail as well, or must not be asked. Over pipes, only a
+/// result and the refusal of a version are signs of the modern era.
+fn is_final(error: &ClientError, is_stdio: bool) -> bool {
     match error {
-        ClientError::Remote(error) => errors::is_modern(error.code),
+        ClientError::Remote(error) => !is_stdio && errors::is_modern(error.code),
         ClientError::Network(_)
         | ClientError::Unauthorized(_)
         | ClientError::Redirected(_)
-        | ClientError::Closed(_)
         | ClientError::Cancelled => true,
         _ => false,
     }
+}
+
+/// Returns the error of a server that answered neither question. If the server ended, it ended at
+/// the first one, and may be started again without it.
+fn first_cause(discover: ConnectError, initialize: ConnectError) -> ConnectError {
+    match (discover, initialize) {
+        (ended @ ConnectError::EndedAtProbe(_), ConnectError::Failed(ClientError::Closed(_))) => {
+            ended
+        }
+        (_, error) => error,
+    }
+}
+
+fn unknown_versions(versions: &[String]) -> ConnectError {
+    ConnectError::Versions(shown(&versions.join(", ")))
 }
 
 fn unreadable(problem: &str) -> ConnectError {

@@ -2,6 +2,8 @@
 
 use pi_jsonrpc::{CallError, Error};
 
+use super::text::shown;
+
 /// The failure of a request. It is a failure of this server only.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -78,7 +80,7 @@ pub enum ConnectError {
 impl From<CallError> for ClientError {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Remote(error) => Self::Remote(error),
+            CallError::Remote(error) => Self::remote(error),
             CallError::Closed(reason) => Self::Closed(reason),
             CallError::TooLong(length) => Self::TooLarge(format!("{length} bytes")),
         }
@@ -86,6 +88,12 @@ impl From<CallError> for ClientError {
 }
 
 impl ClientError {
+    /// The error of an answer, with a message of bounded length.
+    pub(crate) fn remote(mut error: Error) -> Self {
+        error.message = shown(&error.message);
+        Self::Remote(error)
+    }
+
     /// Returns true if the failure may pass by itself: the network, an overloaded server.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_jsonrpc::{Error, Id, Incoming, Service};
@@ -9,13 +10,19 @@ use pi_protocol::CancelToken;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::changes::Changes;
 use super::progress::ProgressTable;
+use super::text::shown;
 use super::{Changed, ClientOptions, Handler};
 use crate::BoxFuture;
 use crate::protocol::{ClientCapabilities, ElicitParams, ListRootsResult, Progress, methods};
+
+/// The most questions to the user or a model during a call.
+const MOST_QUESTIONS: usize = 25;
+/// The longest URI of a resource whose change is noted.
+const LONGEST_URI: usize = 4 << 10;
 
 /// Receives everything that is not a response.
 pub(crate) struct Inbox {
@@ -25,6 +32,10 @@ pub(crate) struct Inbox {
     offered: ClientCapabilities,
     /// Questions that are being answered, by id, for their withdrawal.
     questions: Mutex<HashMap<Id, CancelToken>>,
+    /// Number of questions that wait for the user or a model.
+    asking: watch::Sender<usize>,
+    /// Number of questions to the user or a model since the last call began.
+    asked: AtomicUsize,
     /// Questions whose URL is open, by id, for the notice that they are done.
     opened: Mutex<HashMap<String, Arc<Notify>>>,
     stop: CancelToken,
@@ -38,6 +49,8 @@ impl Inbox {
             changes: Changes::default(),
             offered: options.capabilities.clone(),
             questions: Mutex::default(),
+            asking: watch::Sender::new(0),
+            asked: AtomicUsize::new(0),
             opened: Mutex::default(),
             stop: CancelToken::new(),
         })
@@ -53,10 +66,28 @@ impl Inbox {
         self.stop.cancel();
     }
 
+    /// Returns a receiver of the number of questions that wait for the user or a model.
+    pub(crate) fn asking(&self) -> watch::Receiver<usize> {
+        self.asking.subscribe()
+    }
+
     /// Takes note of the end of the connection.
     pub(crate) fn closed(&self, reason: &str) {
         self.stop.cancel();
         self.handler.closed(reason);
+    }
+
+    /// Takes note of the beginning of a call, which may have questions of its own.
+    pub(crate) fn begin_call(&self) {
+        self.asked.store(0, Ordering::Relaxed);
+    }
+
+    /// Counts a question. A server that goes on asking is refused.
+    fn count_question(&self) -> Result<(), Error> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) < MOST_QUESTIONS {
+            return Ok(());
+        }
+        Err(Error::internal("Too many questions during a call"))
     }
 
     /// Answers a question of the server, in either era.
@@ -68,11 +99,13 @@ impl Inbox {
                 write(&ListRootsResult { roots })
             }
             methods::CREATE_MESSAGE if self.offered.sampling.is_some() => {
+                self.count_question()?;
                 write(&self.handler.sample(read(params)?).await?)
             }
             methods::ELICIT => {
                 let request: ElicitParams = read(params)?;
                 self.check_mode(&request)?;
+                self.count_question()?;
                 write(&self.handler.elicit(request).await?)
             }
             other => Err(Error::method_not_found(other)),
@@ -100,6 +133,8 @@ impl Inbox {
     pub(crate) async fn answer_request(&self, incoming: Incoming) -> Result<Value, Error> {
         let Incoming { id, method, params } = incoming;
         let cancel = self.stop.child();
+        let takes_time = matches!(method.as_str(), methods::ELICIT | methods::CREATE_MESSAGE);
+        let _asking = takes_time.then(|| Asking::new(&self.asking));
         self.open_questions().insert(id.clone(), cancel.clone());
         let result = tokio::select! {
             result = self.answer(&method, params) => result,
@@ -116,20 +151,21 @@ impl Inbox {
             methods::PROGRESS => match serde_json::from_value::<Progress>(params) {
                 // Progress may arrive after the result; it is then of no use.
                 Ok(progress) => self.progress.deliver(progress),
-                Err(error) => self.handler.problem(&format!("invalid progress: {error}")),
+                Err(error) => self.problem("invalid progress", &error),
             },
             methods::MESSAGE => match serde_json::from_value(params) {
                 Ok(message) => self.handler.log(message),
-                Err(error) => self.handler.problem(&format!("invalid log message: {error}")),
+                Err(error) => self.problem("invalid log message", &error),
             },
             methods::TOOLS_CHANGED => self.changes.note(Changed::Tools),
             methods::RESOURCES_CHANGED => self.changes.note(Changed::Resources),
             methods::PROMPTS_CHANGED => self.changes.note(Changed::Prompts),
-            methods::RESOURCE_UPDATED => {
-                if let Some(uri) = params.get("uri").and_then(Value::as_str) {
+            methods::RESOURCE_UPDATED => match params.get("uri").and_then(Value::as_str) {
+                Some(uri) if uri.len() <= LONGEST_URI => {
                     self.changes.note(Changed::Resource(uri.to_owned()));
                 }
-            }
+                _ => self.handler.problem("a notice about a resource without a usable URI"),
+            },
             methods::CANCELLED => {
                 let id = params.get("requestId").and_then(Id::from_value);
                 let question = id.and_then(|id| self.open_questions().get(&id).cloned());
@@ -151,6 +187,11 @@ impl Inbox {
         }
     }
 
+    /// Reports a message that cannot be read. The error may quote the message.
+    fn problem(&self, what: &str, error: &serde_json::Error) {
+        self.handler.problem(&shown(&format!("{what}: {error}")));
+    }
+
     /// Returns the signal that what a URL is opened for is done.
     pub(crate) fn expect_elicited(&self, id: &str) -> Arc<Notify> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,6 +208,22 @@ impl Inbox {
     }
 }
 
+/// A question that waits for the user or a model.
+struct Asking<'a>(&'a watch::Sender<usize>);
+
+impl<'a> Asking<'a> {
+    fn new(asking: &'a watch::Sender<usize>) -> Self {
+        asking.send_modify(|count| *count += 1);
+        Self(asking)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
 impl Service for Inbox {
     fn request(&self, request: Incoming) -> BoxFuture<'_, Result<Value, Error>> {
         Box::pin(self.answer_request(request))
@@ -177,7 +234,11 @@ impl Service for Inbox {
     }
 
     fn invalid(&self, problem: &str) {
-        self.handler.problem(problem);
+        self.handler.problem(&shown(problem));
+    }
+
+    fn answers_invalid(&self) -> bool {
+        false
     }
 }
 

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::request::{Draft, invalid};
+use super::text::shown;
 use super::{CallOptions, Client, ClientError};
 use crate::protocol::{CacheScope, Page, Prompt, Resource, ResourceTemplate, methods};
 
@@ -13,6 +14,8 @@ use crate::protocol::{CacheScope, Page, Prompt, Resource, ResourceTemplate, meth
 const MAX_PAGES: usize = 1_000;
 /// The most items of a list.
 const MAX_ITEMS: usize = 20_000;
+/// The most bytes of a list, as JSON.
+const MAX_BYTES: usize = 32 << 20;
 /// The most problems that are reported.
 const MAX_PROBLEMS: usize = 20;
 
@@ -59,12 +62,20 @@ impl Client {
         let mut list = List::default();
         let mut seen = HashSet::new();
         let mut params = Map::new();
+        let mut bytes = 0;
         for _ in 0..MAX_PAGES {
-            let draft = Draft::new(method, params);
+            let mut draft = Draft::new(method, params);
+            // Others wait for a list, so a server cannot draw it out.
+            draft.is_extensible = false;
             let mut page: Page = self.request_as(draft, &CallOptions::default()).await?;
             let Some(Value::Array(items)) = page.items.remove(field) else {
                 return Err(invalid(method, &format!("it has no list `{field}`")));
             };
+            bytes += items.iter().map(size).sum::<usize>();
+            if bytes > MAX_BYTES {
+                let problem = format!("a list of more than {} MiB", MAX_BYTES >> 20);
+                return Err(ClientError::TooLarge(problem));
+            }
             list.add(items);
             if list.items.len() > MAX_ITEMS {
                 let problem = format!("more than {MAX_ITEMS} items");
@@ -97,9 +108,21 @@ impl<T: DeserializeOwned> List<T> {
         for item in items {
             match serde_json::from_value(item) {
                 Ok(item) => self.items.push(item),
-                Err(error) => self.add_problem(format!("an item is invalid: {error}")),
+                Err(error) => self.add_problem(shown(&format!("an item is invalid: {error}"))),
             }
         }
+    }
+}
+
+/// Returns the approximate size of a value as JSON.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(list) => list.iter().map(|value| size(value) + 1).sum::<usize>() + 2,
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| key.len() + size(value) + 4).sum::<usize>() + 2
+        }
+        _ => 8,
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::incoming::Inbox;
 use super::progress::Watched;
+use super::text::shown;
 use super::{CallOptions, Client, ClientError, ClientOptions, Inner};
 use crate::protocol::{Era, InputRequest, InputRequired, LoggingLevel, meta, methods};
 use crate::transport::{Link, Outgoing};
@@ -31,11 +32,13 @@ pub(super) struct Draft<'a> {
     pub(super) params: Map<String, Value>,
     /// Headers that only HTTP sends.
     pub(super) headers: Vec<(String, String)>,
+    /// Progress restarts the time limit.
+    pub(super) is_extensible: bool,
 }
 
 impl<'a> Draft<'a> {
     pub(super) fn new(method: &'a str, params: Map<String, Value>) -> Self {
-        Self { method, params, headers: Vec::new() }
+        Self { method, params, headers: Vec::new(), is_extensible: true }
     }
 }
 
@@ -57,13 +60,16 @@ impl Client {
         mut draft: Draft<'_>,
         options: &CallOptions,
     ) -> Result<Value, ClientError> {
+        let may_ask = [methods::TOOLS_CALL, methods::PROMPTS_GET, methods::RESOURCES_READ];
+        if may_ask.contains(&draft.method) {
+            self.0.inbox.begin_call();
+        }
         let mut rounds = 0;
         loop {
             let result = self.send(&draft, options).await?;
             let Some(required) = InputRequired::from_result(&result) else { return Ok(result) };
             let invalid = |problem: &str| invalid(draft.method, problem);
             let required = required.map_err(|error| invalid(&error.to_string()))?;
-            let may_ask = [methods::TOOLS_CALL, methods::PROMPTS_GET, methods::RESOURCES_READ];
             if !may_ask.contains(&draft.method) {
                 return Err(invalid("this method may not ask for input"));
             }
@@ -96,6 +102,7 @@ impl Client {
     /// Sends a request and returns its result, of any kind. A session that the server forgot
     /// is renewed once; a request without an effect is repeated once if its failure may pass.
     async fn send(&self, draft: &Draft<'_>, options: &CallOptions) -> Result<Value, ClientError> {
+        self.renewed(options).await?;
         let number = self.0.link.session_number();
         let result = self.send_once(draft, options).await;
         match &result {
@@ -108,6 +115,18 @@ impl Client {
                 self.send_once(draft, options).await
             }
             _ => result,
+        }
+    }
+
+    /// Waits while another request makes a new handshake: the server would refuse this one.
+    async fn renewed(&self, options: &CallOptions) -> Result<(), ClientError> {
+        tokio::select! {
+            biased;
+            held = self.0.renewing.lock() => {
+                drop(held);
+                Ok(())
+            }
+            () = cancelled(options) => Err(ClientError::Cancelled),
         }
     }
 
@@ -168,7 +187,7 @@ impl Client {
                 Ok(answer) => answer,
                 // A response has no place for an error, but a question can be declined.
                 Err(_) if is_elicitation => json!({ "action": "decline" }),
-                Err(error) => return Err(ClientError::Refused(error.message)),
+                Err(error) => return Err(ClientError::Refused(shown(&error.message))),
             };
             answers.insert(key, answer);
         }
@@ -200,7 +219,11 @@ pub(super) async fn exchange(
     let mut withdrawal =
         Withdrawal { link, era, draft, watched: &watched, reason: Some("dropped") };
     let mut response = std::pin::pin!(link.request(outgoing));
+    let mut asking = inbox.asking();
     loop {
+        // The server waits for the user or a model: that is not its own time.
+        let is_asking = *asking.borrow_and_update() > 0;
+        let end = if is_asking { start + LONGEST } else { deadline };
         tokio::select! {
             biased;
             result = &mut response => {
@@ -211,8 +234,13 @@ pub(super) async fn exchange(
                 withdrawal.reason = Some("cancelled");
                 return Err(ClientError::Cancelled);
             }
-            () = watched.alive() => deadline = (Instant::now() + limit).min(start + LONGEST),
-            () = sleep_until(deadline) => {
+            () = watched.alive(), if draft.is_extensible => {
+                deadline = (Instant::now() + limit).min(start + LONGEST);
+            }
+            Ok(()) = asking.changed() => {
+                deadline = (Instant::now() + limit).min(start + LONGEST);
+            }
+            () = sleep_until(end) => {
                 withdrawal.reason = Some("timed out");
                 let seconds = limit.as_secs();
                 return Err(ClientError::TimedOut { method: draft.method.to_owned(), seconds });
@@ -290,9 +318,9 @@ pub(super) async fn wait(pause: Duration, options: &CallOptions) -> Result<(), C
     }
 }
 
-/// The error of an answer that does not fit the protocol.
-pub(super) fn invalid(method: &str, problem: &str) -> ClientError {
-    ClientError::Invalid { method: method.to_owned(), problem: problem.to_owned() }
+/// The error of an answer that does not fit the protocol. The problem may quote the answer.
+pub(crate) fn invalid(method: &str, problem: &str) -> ClientError {
+    ClientError::Invalid { method: method.to_owned(), problem: shown(problem) }
 }
 
 /// Returns the fields of a JSON object that was just made.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pi_jsonrpc::Error;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::request::{Draft, LONGEST, invalid, object, wait};
@@ -29,6 +30,7 @@ impl Client {
         let mut shown = None;
         let start = Instant::now();
         let id = task.task_id.clone();
+        let mut unfinished = Unfinished::new(self, &id);
         let followed = async {
             loop {
                 report(&task, &mut shown, options);
@@ -52,7 +54,7 @@ impl Client {
             }
         };
         let result = followed.await;
-        self.cancel_unfinished(&id, &result).await;
+        unfinished.settle(&result);
         result
     }
 
@@ -66,6 +68,7 @@ impl Client {
         let mut shown = None;
         let start = Instant::now();
         let id = task.task_id.clone();
+        let mut unfinished = Unfinished::new(self, &id);
         let followed = async {
             // The server asks its questions while the client waits for the result, so a task that
             // needs input is waited for as well.
@@ -82,7 +85,7 @@ impl Client {
             self.request(Draft::new(methods::TASKS_RESULT, params), &options).await
         };
         let result = followed.await;
-        self.cancel_unfinished(&id, &result).await;
+        unfinished.settle(&result);
         result
     }
 
@@ -110,19 +113,44 @@ impl Client {
         Ok(())
     }
 
-    /// Cancels a task that the caller does not wait for any more.
-    async fn cancel_unfinished(&self, id: &str, result: &Result<Value, ClientError>) {
-        let is_unfinished = matches!(
+    async fn cancel_task(&self, id: &str) {
+        let params = object(json!({ "taskId": id }));
+        let options = CallOptions { timeout: Some(CANCEL_LIMIT), ..CallOptions::default() };
+        let cancelled = self.request(Draft::new(methods::TASKS_CANCEL, params), &options).await;
+        if let Err(error) = cancelled {
+            self.0.inbox.handler.problem(&format!("a task was not cancelled: {error}"));
+        }
+    }
+}
+
+/// A task that runs at the server. Dropping this value cancels the task, in a task of its own: the
+/// caller may not wait for the cancellation, or may be dropped itself.
+struct Unfinished<'a> {
+    client: &'a Client,
+    id: &'a str,
+    is_settled: bool,
+}
+
+impl<'a> Unfinished<'a> {
+    fn new(client: &'a Client, id: &'a str) -> Self {
+        Self { client, id, is_settled: false }
+    }
+
+    /// Takes note of the result. A task that has ended, or whose state is not known, is not
+    /// cancelled.
+    fn settle(&mut self, result: &Result<Value, ClientError>) {
+        self.is_settled = !matches!(
             result,
             Err(ClientError::Cancelled | ClientError::TimedOut { .. } | ClientError::Refused(_))
         );
-        if is_unfinished {
-            let params = object(json!({ "taskId": id }));
-            let options = CallOptions { timeout: Some(CANCEL_LIMIT), ..CallOptions::default() };
-            let cancelled = self.request(Draft::new(methods::TASKS_CANCEL, params), &options).await;
-            if let Err(error) = cancelled {
-                self.0.inbox.handler.problem(&format!("a task was not cancelled: {error}"));
-            }
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let (false, Ok(runtime)) = (self.is_settled, Handle::try_current()) {
+            let (client, id) = (self.client.clone(), self.id.to_owned());
+            runtime.spawn(async move { client.cancel_task(&id).await });
         }
     }
 }
@@ -149,7 +177,7 @@ fn report(task: &Task, shown: &mut Option<String>, options: &CallOptions) {
 
 fn ended(task: &Task) -> ClientError {
     let error = task.error.clone().and_then(|error| serde_json::from_value::<Error>(error).ok());
-    ClientError::Remote(error.unwrap_or_else(|| {
+    ClientError::remote(error.unwrap_or_else(|| {
         let message = task.status_message.clone();
         Error::internal(message.unwrap_or_else(|| format!("the task ended: {:?}", task.status)))
     }))

@@ -11,7 +11,8 @@ pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 /// The server does not know the version of the request; `data.supported` lists those that it knows.
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Returns true if only a server of the modern era sends the code.
+/// Returns true if only a server of the modern era sends the code. Other codes of the reserved range
+/// are in use by legacy servers.
 pub fn is_modern(code: i64) -> bool {
-    (-32099..=-32020).contains(&code) && code != URL_ELICITATION_REQUIRED
+    matches!(code, HEADER_MISMATCH | MISSING_CLIENT_CAPABILITY | UNSUPPORTED_VERSION)
 }

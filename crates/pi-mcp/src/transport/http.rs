@@ -19,7 +19,7 @@ use pi_ai::web::WebClient;
 use pi_jsonrpc::{Error, Id, Message};
 use pi_protocol::CancelToken;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use url::Url;
 
@@ -62,6 +62,7 @@ impl Http {
             inbox: Arc::clone(inbox),
             ids: AtomicI64::new(1),
             session: Mutex::default(),
+            handshakes: watch::Sender::new(0),
             questions: Arc::new(Semaphore::new(MAX_QUESTIONS)),
             stop: CancelToken::new(),
         })
@@ -81,6 +82,8 @@ pub(crate) struct HttpLink {
     inbox: Arc<Inbox>,
     ids: AtomicI64,
     session: Mutex<Session>,
+    /// Counts the handshakes. Streams of an earlier session end when it changes.
+    handshakes: watch::Sender<u64>,
     questions: Arc<Semaphore>,
     stop: CancelToken,
 }
@@ -92,8 +95,6 @@ struct Session {
     id: Option<String>,
     /// Version that the handshake found.
     version: Option<String>,
-    /// Counts the handshakes.
-    number: u64,
 }
 
 impl HttpLink {
@@ -122,9 +123,8 @@ impl HttpLink {
         let message = Message::request(id.clone(), method, Some(params));
         let response = self.send(Sending::post(&message, headers)).await?;
         if era == Era::Legacy && method == methods::INITIALIZE && response.status == 200 {
-            let mut session = self.session();
-            session.id = send::header(&response, "mcp-session-id").map(str::to_owned);
-            session.number += 1;
+            self.session().id = send::header(&response, "mcp-session-id").map(str::to_owned);
+            self.handshakes.send_modify(|number| *number += 1);
         } else if era == Era::Legacy && response.status == 404 && session.id.is_some() {
             return match answers::failure(response).await {
                 // Some servers have a 404 for methods as well.
@@ -168,19 +168,12 @@ impl HttpLink {
 
     /// Returns the number of the session.
     pub(super) fn session_number(&self) -> u64 {
-        self.session().number
+        *self.handshakes.borrow()
     }
 
     /// Sets the version that the handshake found.
     pub(super) fn set_version(&self, version: &str) {
         self.session().version = Some(version.to_owned());
-    }
-
-    /// Forgets the session, before a new handshake.
-    pub(super) fn forget_session(&self) {
-        let mut session = self.session();
-        session.id = None;
-        session.version = None;
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -112,6 +112,12 @@ async fn a_broken_stream_is_resumed() {
     let resumed = web.next_of("GET").await;
     assert_eq!(resumed.header("last-event-id"), Some("7"));
     assert_eq!(resumed.header("mcp-session-id"), Some("one"));
+    // The answer is cut off, and comes again whole.
+    let mut body = resumed.open("text/event-stream").await;
+    assert!(body.write("id: 8\n\nid: 9\ndata: {\"jsonrpc\":\"2.0\",\"id\"").await);
+    drop(body);
+    let resumed = web.next_of("GET").await;
+    assert_eq!(resumed.header("last-event-id"), Some("8"));
     let mut body = resumed.open("text/event-stream").await;
     body.event(&json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } })).await;
     assert!(calling.await.expect("no panic").is_ok());
@@ -149,6 +155,67 @@ async fn a_lost_session_is_renewed_once() {
     assert_eq!(request.header("mcp-session-id"), Some("two"));
     request.status(404).await;
     assert_eq!(calling.await.expect("no panic"), Err(ClientError::SessionLost));
+}
+
+/// A request during the new handshake waits for it, and the stream of the old session ends.
+#[tokio::test]
+async fn a_new_session_replaces_the_old_one() {
+    let notes = Arc::new(Notes::default());
+    let mut web = Web::start().await;
+    let connecting = connect(&web, options(&notes));
+    web.initialize("one").await;
+    let old_stream = web.next_of("GET").await.open("text/event-stream").await;
+    let client = connecting.await.expect("no panic").expect("connected");
+    let list = |client: &Client| {
+        let client = client.clone();
+        tokio::spawn(async move { client.list_tools().await })
+    };
+    let first = list(&client);
+    web.next_of("POST").await.status(404).await;
+    let handshake = web.next_of("POST").await;
+    assert_eq!(handshake.body["method"], "initialize");
+    let second = list(&client);
+    // A request that does not wait would be sent before this task runs again.
+    tokio::task::yield_now().await;
+    let result = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "serverInfo": { "name": "old", "version": "2" } });
+    handshake.answer_with(&[("mcp-session-id", "two")], &result).await;
+    old_stream.closed().await;
+    let initialized = web.next().await;
+    assert_eq!(initialized.body["method"], "notifications/initialized");
+    initialized.status(202).await;
+    let stream = web.next().await;
+    assert_eq!((stream.method.as_str(), stream.header("mcp-session-id")), ("GET", Some("two")));
+    stream.status(405).await;
+    for _ in 0..2 {
+        let request = web.next_of("POST").await;
+        assert_eq!(request.header("mcp-session-id"), Some("two"));
+        request.answer(&json!({ "tools": [] })).await;
+    }
+    assert!(first.await.expect("no panic").is_ok() && second.await.expect("no panic").is_ok());
+}
+
+/// A handshake that fails leaves a session that the next request renews.
+#[tokio::test]
+async fn a_failed_renewal_is_repeated() {
+    let notes = Arc::new(Notes::default());
+    let mut web = Web::start().await;
+    let client = session(&notes, &mut web).await;
+    let list = |client: &Client| {
+        let client = client.clone();
+        tokio::spawn(async move { client.list_tools().await })
+    };
+    let listing = list(&client);
+    web.next_of("POST").await.status(404).await;
+    web.next_of("POST").await.status(400).await;
+    assert!(listing.await.expect("no panic").is_err());
+    let listing = list(&client);
+    let request = web.next_of("POST").await;
+    assert_eq!(request.header("mcp-session-id"), Some("one"));
+    request.status(404).await;
+    web.initialize("two").await;
+    web.next_of("POST").await.answer(&json!({ "tools": [] })).await;
+    assert!(listing.await.expect("no panic").is_ok());
 }
 
 #[tokio::test]

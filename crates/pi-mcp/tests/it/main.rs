@@ -5,6 +5,7 @@ mod hostile;
 mod http_hostile;
 mod http_legacy;
 mod http_modern;
+mod limits;
 mod server;
 mod stdio;
 mod web;

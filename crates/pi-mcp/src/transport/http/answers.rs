@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use pi_ai::sse::{EventTooLong, SseParser};
 use pi_ai::web::WebResponse;
-use pi_jsonrpc::{Id, Incoming, Message, Notification, Request, Response};
+use pi_jsonrpc::{Error, Id, Incoming, Invalid, Message, Notification, Request, Response};
 use serde_json::Value;
 use tokio::time::sleep;
 
 use super::send::{Sending, header};
 use super::{HttpLink, stream};
-use crate::client::ClientError;
+use crate::client::{ClientError, request, text::shown};
 use crate::protocol::Era;
 
 /// The largest JSON body.
@@ -88,16 +88,10 @@ impl HttpLink {
             return self.streamed(Events::new(response), id, era).await;
         }
         let body = body(response, MAX_BODY).await?;
-        let value: Value = serde_json::from_slice(&body).map_err(|error| {
-            let problem = format!("not JSON: {error}");
-            ClientError::Invalid { method: method.to_owned(), problem }
-        })?;
-        let messages = match value {
-            Value::Array(messages) => messages,
-            message => vec![message],
-        };
+        let messages = Message::parse_batch(&body)
+            .map_err(|problem| request::invalid(method, &problem.to_string()))?;
         for message in messages {
-            if let Some(result) = self.receive(Message::from_value(message), Some(id), era) {
+            if let Some(result) = self.receive(message, Some(id), era) {
                 return result;
             }
         }
@@ -145,7 +139,7 @@ impl HttpLink {
     /// Handles a message. Returns the result if the message answers the request `wanted`.
     pub(super) fn receive(
         self: &Arc<Self>,
-        message: Result<Message, pi_jsonrpc::Invalid>,
+        message: Result<Message, Invalid>,
         wanted: Option<&Id>,
         era: Era,
     ) -> Option<Result<Value, ClientError>> {
@@ -158,7 +152,7 @@ impl HttpLink {
                     None => wanted.is_some() && result.is_err(),
                 };
                 if is_ours {
-                    return Some(result.map_err(ClientError::Remote));
+                    return Some(result.map_err(ClientError::remote));
                 }
                 handler.problem("a response to no open request");
             }
@@ -169,7 +163,17 @@ impl HttpLink {
             Ok(Message::Request(request)) => {
                 handler.problem(&format!("a request in the modern era: {}", request.method));
             }
-            Err(invalid) => handler.problem(&invalid.to_string()),
+            Err(invalid) => {
+                let is_ours =
+                    |id: &Id| wanted.is_some_and(|wanted| id.to_string() == wanted.to_string());
+                handler.problem(&shown(&invalid.to_string()));
+                if let Invalid::Shape { id: Some(id), is_response: true, problem } = &invalid
+                    && is_ours(id)
+                {
+                    let problem = format!("The response cannot be read: {problem}");
+                    return Some(Err(ClientError::remote(Error::new(Error::PARSE, problem))));
+                }
+            }
         }
         None
     }
@@ -194,9 +198,11 @@ impl HttpLink {
 }
 
 impl Events {
-    /// Goes on with another response. The place of the last event is kept.
+    /// Goes on with another response, which repeats an event that was cut off. The place of the last
+    /// whole event is kept.
     fn resume(&mut self, response: WebResponse) {
         self.response = response;
+        self.parser.restart();
     }
 }
 
@@ -211,7 +217,7 @@ pub(super) async fn failure(response: WebResponse) -> ClientError {
     let status = response.status;
     let body = body(response, MAX_FAILURE).await.unwrap_or_default();
     if let Ok(Message::Response(Response { result: Err(error), .. })) = Message::parse(&body) {
-        return ClientError::Remote(error);
+        return ClientError::remote(error);
     }
     let text = String::from_utf8_lossy(&body);
     let text = text.chars().map(|one| if one.is_control() { ' ' } else { one });

@@ -5,7 +5,7 @@ use pi_jsonrpc::Message;
 use url::Url;
 
 use super::HttpLink;
-use crate::client::ClientError;
+use crate::client::{ClientError, text::shown};
 use crate::transport::{Challenge, Verdict};
 
 /// The most redirects of one request.
@@ -148,7 +148,7 @@ impl HttpLink {
         let www_authenticate = names.map(|(_, value)| value.clone()).collect();
         match authorization.challenged(Challenge { status, www_authenticate, token }).await {
             Verdict::Retry => Ok(()),
-            Verdict::GiveUp(reason) => Err(ClientError::Unauthorized(reason)),
+            Verdict::GiveUp(reason) => Err(ClientError::Unauthorized(shown(&reason))),
         }
     }
 }

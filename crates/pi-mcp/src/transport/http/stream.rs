@@ -33,10 +33,13 @@ impl HttpLink {
     pub(in crate::transport) async fn listen(self: &Arc<Self>) {
         let link = Arc::clone(self);
         let stop = self.stop.clone();
+        let mut handshakes = self.handshakes.subscribe();
         let (open, opened) = oneshot::channel();
         tokio::spawn(async move {
+            let number = *handshakes.borrow_and_update();
             tokio::select! {
                 () = stop.cancelled() => {}
+                _ = handshakes.wait_for(|now| *now != number) => {}
                 () = link.follow(open) => {}
             }
         });
@@ -44,13 +47,12 @@ impl HttpLink {
         let _ = timeout(OPENING, opened).await;
     }
 
-    /// Reads the stream until the server has none, or until the session is replaced.
+    /// Reads the stream until the server has none.
     async fn follow(self: &Arc<Self>, open: oneshot::Sender<()>) {
-        let number = self.session_number();
         let mut open = Some(open);
         let mut ours = FIRST_PAUSE;
         let mut last: Option<String> = None;
-        while self.session_number() == number {
+        loop {
             let mut headers = self.session().headers();
             headers.extend(last.iter().map(|last| ("last-event-id".to_owned(), last.clone())));
             let mut asked = None;
