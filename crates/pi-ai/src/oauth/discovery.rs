@@ -5,7 +5,7 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 
 use super::challenge::Challenge;
-use super::endpoint::{self, checked, host_of};
+use super::endpoint::{self, checked, checked_from, host_of};
 use super::error::OauthError;
 use super::service::{Dialect, Service};
 use crate::web::WebClient;
@@ -105,7 +105,7 @@ pub async fn discover_resource(
     let url = checked(resource)?;
     let named = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
     let candidates = match named {
-        Some(named) => vec![checked(named)?],
+        Some(named) => vec![checked_from(&url, named)?],
         None => well_known(&url, "oauth-protected-resource"),
     };
     for candidate in &candidates {
@@ -230,7 +230,7 @@ fn metadata(object: &Map<String, Value>, issuer: &str, url: &Url) -> Result<Meta
         )));
     }
     let endpoint = |name: &str| match text(name) {
-        Some(url) => checked(&url).map(|_| Some(url)),
+        Some(named) => checked_from(url, &named).map(|_| Some(named)),
         None => Ok(None),
     };
     let list = |name: &str| strings(object.get(name));
@@ -270,6 +270,9 @@ fn resource_metadata(
         let problem = "its metadata names no authorization server".to_owned();
         return Err(OauthError::Answer { host: host_of(url), problem });
     };
+    for server in &authorization_servers {
+        checked_from(url, server)?;
+    }
     let scopes = strings(object.get("scopes_supported")).unwrap_or_default();
     Ok(ResourceMetadata { resource: resource.to_owned(), authorization_servers, scopes })
 }
@@ -322,6 +325,39 @@ mod tests {
                 "https://a.example/.well-known/oauth-protected-resource"
             ]
         );
+    }
+
+    #[test]
+    fn only_servers_of_this_machine_point_to_it() {
+        let json = |text: &str| match serde_json::from_str(text) {
+            Ok(Value::Object(object)) => object,
+            other => panic!("{other:?}"),
+        };
+        let local = ["http://127.0.0.1:9/x", "https://localhost/x", "https://[::1]/x"];
+        for (server, is_allowed) in
+            [("https://a.example", false), ("http://localhost:3000", true), ("https://[::1]", true)]
+        {
+            let url = Url::parse(server).unwrap();
+            for target in local {
+                let object =
+                    json(&format!(r#"{{"issuer": "{server}", "token_endpoint": "{target}"}}"#));
+                assert_eq!(
+                    metadata(&object, server, &url).is_ok(),
+                    is_allowed,
+                    "{server} {target}"
+                );
+                let object = json(&format!(
+                    r#"{{"resource": "{server}", "authorization_servers": ["{target}"]}}"#
+                ));
+                assert_eq!(
+                    resource_metadata(&object, &url).is_ok(),
+                    is_allowed,
+                    "{server} {target}"
+                );
+                assert_eq!(checked_from(&url, target).is_ok(), is_allowed, "{server} {target}");
+            }
+            assert!(checked_from(&url, "https://auth.example").is_ok());
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! Errors quote texts of the server, cleaned, and without the secrets that the request contained.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::Url;
@@ -270,6 +271,26 @@ pub(super) fn checked(url: &str) -> Result<Url, OauthError> {
         return Ok(parsed);
     }
     Err(OauthError::Untrusted(format!("{} is neither https nor on this machine", clean(url))))
+}
+
+/// Parses a URL that a server names. A server elsewhere cannot send requests to services of this
+/// machine.
+pub(super) fn checked_from(server: &Url, url: &str) -> Result<Url, OauthError> {
+    let parsed = checked(url)?;
+    if leads_here(&parsed) && !leads_here(server) {
+        let (host, target) = (host_of(server), clean(url));
+        return Err(OauthError::Untrusted(format!("{host} points to this machine, {target}")));
+    }
+    Ok(parsed)
+}
+
+/// Returns true for names and addresses of this machine.
+fn leads_here(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']', '.']);
+    match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
+        Ok(address) => address.is_loopback() || address.is_unspecified(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
 }
 
 /// Returns host and port, for error texts.
