@@ -34,14 +34,19 @@ pub(super) async fn start(
     environment: &Environment,
     log: &Arc<ServerLog>,
 ) -> Result<(Stdio, ServerProcess), String> {
-    let mut variables = inherited(environment);
-    variables.extend(launch.env.iter().map(|(name, value)| (name.into(), value.into())));
     if !launch.cwd.is_dir() {
         return Err(format!("the directory {} does not exist", launch.cwd.display()));
     }
-    let program = find(&launch.command, &launch.cwd, variables.get(&OsString::from("PATH")))
+    let variables = inherited(environment);
+    let own_path = launch.env.iter().find(|(name, _)| name == "PATH");
+    let path = own_path.map(|(_, value)| OsString::from(value));
+    let path = path.as_ref().or_else(|| variables.get(&OsString::from("PATH")));
+    let program = find(&launch.command, &launch.cwd, path)
         .ok_or_else(|| format!("the program \"{}\" was not found", launch.command))?;
-    let command = Command::new(program, &launch.cwd).arguments(&launch.args).environment(variables);
+    // The user wrote the variables of the server into its configuration, secrets included.
+    let given = launch.env.iter().map(|(name, value)| (name, value));
+    let command = Command::new(&program, &launch.cwd).arguments(&launch.args);
+    let command = command.environment(variables.clone()).given(given);
     let started = host.spawn_piped(&command).await;
     let process = started.map_err(|error| format!("it cannot be started: {error}"))?;
     let (errors, log) = (process.stderr, Arc::clone(log));

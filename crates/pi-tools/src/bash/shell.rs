@@ -53,13 +53,8 @@ async fn process(
         Some(prefix) => format!("{prefix}\n{command}"),
         None => command.to_owned(),
     };
-    Ok(Command {
-        program,
-        arguments: vec!["-c".into(), text.into()],
-        cwd: workspace.cwd().to_owned(),
-        environment,
-        base_environment: settings.base_environment,
-    })
+    let command = Command::new(program, workspace.cwd()).arguments(["-c".to_owned(), text]);
+    Ok(command.environment(environment).base_environment(settings.base_environment))
 }
 
 /// Returns the shell of the settings, the first `bash`, or `sh`.

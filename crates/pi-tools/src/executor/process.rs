@@ -1,7 +1,7 @@
 //! Processes: what an executor is asked to start, and what it gives for it.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -36,6 +36,9 @@ pub struct Command {
     pub cwd: PathBuf,
     /// Environment variables to set.
     pub environment: BTreeMap<OsString, OsString>,
+    /// Names of variables in `environment` that the user gave to this program. They reach it in a
+    /// sandbox as well, which removes other variables with secrets.
+    pub given: BTreeSet<OsString>,
     /// Environment to which `environment` is added.
     pub base_environment: BaseEnvironment,
 }
@@ -48,6 +51,7 @@ impl Command {
             arguments: Vec::new(),
             cwd: cwd.into(),
             environment: BTreeMap::new(),
+            given: BTreeSet::new(),
             base_environment: BaseEnvironment::default(),
         }
     }
@@ -67,6 +71,20 @@ impl Command {
     ) -> Self {
         let variables = variables.into_iter();
         self.environment.extend(variables.map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
+    /// Sets environment variables that the user gave to this program.
+    #[must_use]
+    pub fn given<N: Into<OsString>, V: Into<OsString>>(
+        mut self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        for (name, value) in variables {
+            let name = name.into();
+            self.given.insert(name.clone());
+            self.environment.insert(name, value.into());
+        }
         self
     }
 

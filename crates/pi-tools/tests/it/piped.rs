@@ -150,3 +150,22 @@ async fn termination_lets_processes_clean_up() {
         }
     }
 }
+
+/// A sandbox removes secrets of the environment, but not those that the user gave to the program.
+#[tokio::test]
+async fn given_variables_reach_a_program_in_a_sandbox() {
+    for env in sandboxes().iter().map(TestEnv::sandboxed) {
+        let directory = env.directory();
+        let cwd = env.remote_path(directory.path());
+        let script = "echo \"$GITHUB_TOKEN,$OTHER_TOKEN\"";
+        let command = shell(script, &cwd)
+            .environment([("OTHER_TOKEN", "inherited")])
+            .given([("GITHUB_TOKEN", "mine")]);
+        let mut process = env.executor.spawn_piped(&command).await.unwrap();
+        drop(process.stdin);
+        let mut output = String::new();
+        soon("the output", process.stdout.read_to_string(&mut output)).await.unwrap();
+        assert_eq!(output, "mine,\n", "{:?}", env.executor);
+        soon("the exit", process.exit).await.unwrap();
+    }
+}

@@ -4,6 +4,7 @@
 //! may replace a directory or file by a link in between. So links are not followed the second time;
 //! if there is one, the operation is retried.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -75,17 +76,30 @@ fn command(confined: &Confined, command: &Command) -> Command {
         confined.direct_command(&program, &command.arguments, &command.cwd, &environment);
     #[cfg(not(target_os = "linux"))]
     let sandboxed = confined.command(&program, &command.arguments, &command.cwd, &environment);
+    let mut environment: BTreeMap<_, _> = sandboxed.environment.into_iter().collect();
+    for name in command.given.iter().filter(|name| !is_temporary(name)) {
+        if let Some(value) = command.environment.get(name) {
+            // What the sandbox sets itself stays.
+            environment.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
     Command {
         program: sandboxed.program.into(),
         arguments: sandboxed.arguments,
         cwd: command.cwd.clone(),
-        environment: sandboxed.environment.into_iter().collect(),
+        environment,
+        given: command.given.clone(),
         base_environment: match confined.level() {
             ConfinementLevel::None => command.base_environment,
             // The environment of this process is not for commands.
             _ => BaseEnvironment::Empty,
         },
     }
+}
+
+/// Returns true for variables that name the directory of temporary files, which the sandbox replaces.
+fn is_temporary(name: &OsStr) -> bool {
+    ["TMPDIR", "TMP", "TEMP"].iter().any(|temporary| name == *temporary)
 }
 
 /// Returns the metadata of a file.
