@@ -162,12 +162,18 @@ fn add(
         return Err(format!(": the name is taken by \"{}\", since - and _ are equal", other.name));
     }
     if scope == Scope::Project {
-        parse::check_project_entry(&config)?;
+        config.check_foreign()?;
     }
     let source = path.to_owned();
     let entry = ServerEntry { name: name.to_owned(), scope, source, overridden_by: None, config };
     match known.and_then(|at| servers.get_mut(at)) {
-        Some(replaced) => *replaced = entry,
+        Some(replaced) => {
+            let mut entry = entry;
+            if (replaced.scope, scope) == (Scope::User, Scope::Project) {
+                entry.config.approvals.restrict_by(&replaced.config.approvals);
+            }
+            *replaced = entry;
+        }
         None => servers.push(entry),
     }
     Ok(())

@@ -42,6 +42,14 @@ impl Layer {
         self.tools.get(tool).or(self.server)
     }
 
+    /// Returns the layer without what it allows: the user allowed calls of another server.
+    fn restrictions(&self) -> Self {
+        let is_strict = |value: &Approval| *value != Approval::Allow;
+        let tools = self.tools.entries().filter(|(_, value)| is_strict(value));
+        let tools = ToolTable::new(tools.map(|(name, value)| (name.to_owned(), value)));
+        Self { server: self.server.filter(is_strict), tools }
+    }
+
     /// Returns true if the layer allows calls that the policy would not.
     pub(super) fn allows_anything(&self) -> bool {
         let mut tools = self.tools.entries();
@@ -58,9 +66,47 @@ pub struct Approvals {
 }
 
 impl Approvals {
+    /// Makes these the approvals of a project that replaces a server of the user: what the user
+    /// restricted stays restricted.
+    pub(super) fn restrict_by(&mut self, user: &Self) {
+        self.project = std::mem::replace(&mut self.own, user.own.restrictions());
+    }
+
     /// Returns the approval that calls of a tool need; `None` leaves the decision to the policy.
     /// The stricter file wins.
     pub fn get(&self, tool: &str) -> Option<Approval> {
         self.own.get(tool).max(self.project.get(tool))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_that_replaces_a_server_keeps_the_restrictions_of_the_user() {
+        let layer = |server, tools: &[(&str, Approval)]| Layer {
+            server,
+            tools: ToolTable::new(tools.iter().map(|(name, value)| ((*name).to_owned(), *value))),
+        };
+        let user = Approvals {
+            own: layer(
+                Some(Approval::Allow),
+                &[("drop", Approval::Deny), ("get", Approval::Allow), ("put", Approval::Ask)],
+            ),
+            project: Layer::default(),
+        };
+        let own = layer(None, &[("put", Approval::Deny), ("drop", Approval::Ask)]);
+        let mut replaced = Approvals { own, project: Layer::default() };
+        replaced.restrict_by(&user);
+        for (tool, expected) in [
+            ("drop", Some(Approval::Deny)),
+            ("put", Some(Approval::Deny)),
+            // The user allowed the tool of another server.
+            ("get", None),
+            ("other", None),
+        ] {
+            assert_eq!(replaced.get(tool), expected, "{tool}");
+        }
     }
 }

@@ -83,14 +83,17 @@ pub(super) fn override_server(config: &mut ServerConfig, fields: &Fields) -> Res
     Ok(())
 }
 
-/// Rejects what the file of a project may not contain.
-pub(super) fn check_project_entry(config: &ServerConfig) -> Result<(), String> {
-    if let Transport::Http(http) = &config.transport
-        && http.provider.is_some()
-    {
-        return Err(Problem::new("auth", "is allowed in the user's mcp.json only").into());
+impl ServerConfig {
+    /// Rejects what only the user can decide: sending the token of a login, and allowing calls. The
+    /// author of a project or of an extension does not answer for them.
+    pub(crate) fn check_foreign(&self) -> Result<(), String> {
+        if let Transport::Http(http) = &self.transport
+            && http.provider.is_some()
+        {
+            return Err(Problem::new("auth", "is allowed in the user's mcp.json only").into());
+        }
+        check_project_approvals(&self.approvals.own)
     }
-    check_project_approvals(&config.approvals.own)
 }
 
 fn check_project_approvals(layer: &Layer) -> Result<(), String> {
