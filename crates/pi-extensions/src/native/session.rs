@@ -7,6 +7,7 @@ mod actions;
 mod control;
 mod exec;
 mod log;
+mod mcp_servers;
 mod models;
 mod register;
 mod state;

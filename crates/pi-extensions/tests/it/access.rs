@@ -237,3 +237,58 @@ async fn the_guard_of_the_session_decides_about_extensions() {
     let asked = approver.asked.lock().unwrap().join("\n");
     assert!(asked.contains("touch denied"), "{asked}");
 }
+
+/// A server acts with the rights of the user: an extension cannot get more rights through one.
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_of_limited_extensions_are_limited() {
+    let setup = limited(&json!({
+        "read": true, "write": false, "run": ["node"], "net": ["good.example"], "env": false,
+    }));
+    let trial = setup.start().await;
+    let register = |config: Value| {
+        let mut config = config;
+        config["enabled"] = false.into();
+        format!("pi.registerMcpServer('m', {config}); return 'registered'")
+    };
+    let good = "https://good.example/mcp";
+    for config in [json!({"command": "node", "env": {"A": "cash$$"}}), json!({"url": good})] {
+        let code = register(config);
+        assert_eq!(attempt(&trial, &code).await, "registered", "{code}");
+    }
+    for config in [
+        json!({"command": "sh"}),
+        json!({"command": "/usr/bin/node"}),
+        json!({"url": "https://evil.example/mcp"}),
+        json!({"url": "https://good.example.evil.example"}),
+        json!({"url": "https://evil.example/mcp", "command": "node"}),
+        json!({"command": "node", "env": {"A": "${API_KEY}"}}),
+        json!({"command": "node", "env": {"A": "$API_KEY"}}),
+        json!({"command": "node", "env": {"PATH": "/evil"}}),
+        json!({"url": good, "headers": {"X": "!cat secret"}}),
+        json!({"url": good, "headers": {"X": "Bearer ${API_KEY}"}}),
+        json!({"url": good, "oauth": {"clientId": "x", "clientSecret": "!cat secret"}}),
+    ] {
+        let code = register(config);
+        assert_eq!(attempt(&trial, &code).await, "THROWS ERR_ACCESS_DENIED", "{code}");
+    }
+}
+
+/// The token of a login and the approval of calls are decisions of the user, whatever the rights.
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_of_extensions_have_no_tokens_and_no_approvals() {
+    let mut setup = limited(&json!({}));
+    setup.access = Access::trusted();
+    let trial = setup.start().await;
+    for (config, expected) in [
+        (json!({"command": "x", "env": {"A": "${API_KEY}"}, "approval": "ask"}), "registered"),
+        (json!({"url": "https://a.example", "auth": {"provider": "anthropic"}}), "auth"),
+        (json!({"command": "x", "approval": "allow"}), "allow"),
+        (json!({"command": "x", "toolApproval": {"t": "allow"}}), "allow"),
+    ] {
+        let mut config = config;
+        config["enabled"] = false.into();
+        let code = format!("pi.registerMcpServer('m', {config}); return 'registered'");
+        let answer = attempt(&trial, &code).await.to_string();
+        assert!(answer.contains(expected), "{config}: {answer}");
+    }
+}

@@ -22,14 +22,17 @@ pub(crate) type ObserveServers = Arc<dyn Fn() + Send + Sync>;
 
 impl Registry {
     /// Registers an MCP server, or changes one of the same extension. A server of a file with this
-    /// name takes precedence.
+    /// name takes precedence. `auth` and approvals that allow calls are refused: only the user's file
+    /// can have them.
     pub fn register_mcp_server(
         &self,
         owner: &str,
         name: &str,
         config: Value,
     ) -> Result<(), RegistryError> {
-        ServerConfig::parse(name, &config).map_err(|problem| RegistryError::McpServer {
+        let parsed = ServerConfig::parse(name, &config);
+        let checked = parsed.and_then(|parsed| parsed.check_foreign());
+        checked.map_err(|problem| RegistryError::McpServer {
             name: name.to_owned(),
             owner: owner.to_owned(),
             problem,

@@ -9,7 +9,7 @@ use pi_coding_agent::extension::{
 use rquickjs::{Ctx, Function, Object};
 use serde_json::{Value, json};
 
-use super::api_of;
+use super::{api_of, mcp_servers};
 use crate::error::NativeError;
 use crate::extension::{
     JsHandle, JsProvider, JsTool, argument_completer, command_handler, provider_login, router,
@@ -119,7 +119,8 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
         Function::new(
             ctx.clone(),
             move |ctx: Ctx<'js>, id: ExtensionId, name: String, config: Json| {
-                register_mcp_server(&state, id, &name, config.0).map_err(|error| error.throw(&ctx))
+                mcp_servers::register(&state, id, &name, config.0)
+                    .map_err(|error| error.throw(&ctx))
             },
         )?,
     )?;
@@ -156,17 +157,6 @@ fn registering(
     let api = api_of(host, id).ok_or_else(gone)?;
     let thread = host.with_extension(id, |extension| extension.thread.clone()).ok_or_else(gone)?;
     Ok((api, JsHandle::new(thread, id, number)))
-}
-
-fn register_mcp_server(
-    host: &Host,
-    id: ExtensionId,
-    name: &str,
-    config: Value,
-) -> Result<(), NativeError> {
-    let api = api_of(host, id).ok_or_else(|| NativeError::new("the extension is not loaded"))?;
-    let registered = api.registry().register_mcp_server(api.path(), name, config);
-    registered.map_err(|error| NativeError::new(error.to_string()))
 }
 
 fn register_tool(
