@@ -38,6 +38,17 @@ impl Key {
     }
 }
 
+/// The outcome of a change that depends on the entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// The entry was changed.
+    Made,
+    /// The entry is another one now.
+    Refused,
+    /// There is no entry.
+    NoEntry,
+}
+
 /// The stored credentials of all servers.
 #[derive(Debug)]
 pub(super) struct AuthFile(JsonFile);
@@ -84,6 +95,25 @@ impl AuthFile {
             change(entry);
         }
         open.write()
+    }
+
+    /// Changes the entry of a server if there is one and `is_wanted` returns true for it.
+    pub(super) fn change_if(
+        &self,
+        key: &Key,
+        is_wanted: impl FnOnce(&Entry) -> bool,
+        change: impl FnOnce(&mut Entry),
+    ) -> Result<Change, ConfigError> {
+        let mut open = self.0.open()?;
+        let Some(Value::Object(entry)) = open.content.get_mut(&key.key) else {
+            return Ok(Change::NoEntry);
+        };
+        if !is_wanted(entry) {
+            return Ok(Change::Refused);
+        }
+        change(entry);
+        open.write()?;
+        Ok(Change::Made)
     }
 
     /// Removes the entry of a server. Returns false if there was none.

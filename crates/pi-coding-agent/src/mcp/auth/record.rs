@@ -39,6 +39,11 @@ pub(super) fn read(
     Some(credentials)
 }
 
+/// Returns the access token of an entry.
+pub(super) fn access_token(entry: &Entry) -> Option<&str> {
+    entry.get("tokens")?.get("access_token")?.as_str()
+}
+
 /// Returns the client of an entry: the configured one, the registered one, or the document.
 fn client(entry: &Entry, config: &OauthConfig, secret: Option<String>) -> Option<Client> {
     let uses_basic = |method: Option<&Value>| {

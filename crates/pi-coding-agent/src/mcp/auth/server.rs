@@ -11,7 +11,7 @@ use pi_mcp::transport::{self, Authorization, Verdict};
 use pi_protocol::now_ms;
 use secrecy::ExposeSecret as _;
 
-use super::file::{AuthFile, Key};
+use super::file::{AuthFile, Change, Key};
 use super::record;
 use crate::config::{ConfigError, ValueResolver};
 use crate::mcp::config::{OauthConfig, resolve_value};
@@ -98,6 +98,20 @@ impl ServerTokens {
         self.0.file.change(&self.0.key, |entry| record::write(credentials, entry))
     }
 
+    /// Stores renewed credentials, unless the user signed out or in since the renewal began.
+    fn replace(&self, refused: &str, renewed: &Credentials) -> Result<(), NotRenewed> {
+        self.redact(renewed);
+        let stored = self.0.file.change_if(
+            &self.0.key,
+            |entry| record::access_token(entry) == Some(refused),
+            |entry| record::write(renewed, entry),
+        )?;
+        match stored {
+            Change::Made | Change::Refused => Ok(()),
+            Change::NoEntry => Err(NotRenewed::Ended(SIGN_IN.to_owned())),
+        }
+    }
+
     /// Returns the secret of the configured client.
     pub(super) async fn client_secret(&self) -> Result<Option<String>, String> {
         let Some(text) = &self.0.config.client_secret else { return Ok(None) };
@@ -133,7 +147,7 @@ impl ServerTokens {
             return Err(NotRenewed::Ended(SIGN_IN.to_owned()));
         }
         match sign_in::refresh(web, &stored).await {
-            Ok(renewed) => Ok(self.store(&renewed)?),
+            Ok(renewed) => self.replace(refused, &renewed),
             Err(error @ RefreshError::SignInAgain { .. }) => {
                 *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused.to_owned());
                 Err(NotRenewed::Ended(format!("{SIGN_IN} again: {error}")))
