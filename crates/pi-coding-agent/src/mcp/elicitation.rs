@@ -1,5 +1,7 @@
 //! Questions of a server to the user, as dialogs: a form field by field, or a page to open.
 
+mod several;
+
 use pi_mcp::protocol::{ElicitAction, ElicitParams, ElicitResult};
 use serde_json::{Map, Value};
 
@@ -91,6 +93,10 @@ async fn ask(server: &str, name: &str, field: &Value, required: bool, ui: &Exten
     if let Some(choices) = choices(field) {
         return choose(&title, choices, default, required, ui).await;
     }
+    let is_list = text("type") == Some("array");
+    if let Some(choices) = field.get("items").filter(|_| is_list).and_then(choices) {
+        return several::choose(&title, field, &choices, required, ui).await;
+    }
     for _ in 0..ATTEMPTS {
         let hint = default.map(plain);
         let dialog = Dialog::Input { title: title.clone(), placeholder: hint };
@@ -178,7 +184,9 @@ fn parse(field: &Value, text: &str) -> Result<Value, String> {
         }
         Some("array") => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Ok(items.map(Value::from).collect())
+            let items: Vec<Value> = items.map(Value::from).collect();
+            several::check_count(field, items.len())?;
+            Ok(items.into())
         }
         _ => {
             let limit = |key: &str| field.get(key).and_then(Value::as_u64);

@@ -27,6 +27,9 @@ const LONGEST: usize = 1 << 20;
 /// Time limit of a request to a model.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
+/// The longest text of a request that is shown to the user, in bytes.
+const SHOWN: usize = 1500;
+
 const ONCE: &str = "Allow once";
 const DENY: &str = "Deny";
 
@@ -100,16 +103,28 @@ async fn approve(
     if !ui.is_present() {
         return false;
     }
+    ui.select(question(server, request, &model.id), [ONCE, DENY]).await.as_deref() == Some(ONCE)
+}
+
+/// Describes a request: what the model is told to be, how much is sent, and the last message.
+fn question(server: &str, request: &CreateMessageParams, model: &str) -> String {
+    let tokens = request.max_tokens.min(MOST_TOKENS);
+    let mut text =
+        format!("MCP server {server} wants an answer of {model} (at most {tokens} tokens)");
+    if let Some(prompt) = request.system_prompt.as_deref().filter(|prompt| !prompt.is_empty()) {
+        text.push_str(&format!("\nSystem prompt: {}", clean(prompt, SHOWN)));
+    }
+    let count = request.messages.len();
+    if count > 1 {
+        text.push_str(&format!("\nThe last of {count} messages: "));
+    } else {
+        text.push_str(": ");
+    }
     let last = request.messages.iter().rev().find_map(|message| {
-        message.content.iter().find_map(ContentBlock::as_text).map(|text| clean(text, 1500))
+        message.content.iter().find_map(ContentBlock::as_text).map(|text| clean(text, SHOWN))
     });
-    let title = format!(
-        "MCP server {server} wants an answer of {} (at most {} tokens): {}",
-        model.id,
-        request.max_tokens.min(MOST_TOKENS),
-        last.unwrap_or_default()
-    );
-    ui.select(title, [ONCE, DENY]).await.as_deref() == Some(ONCE)
+    text.push_str(&last.unwrap_or_default());
+    text
 }
 
 fn messages(given: &[SamplingMessage], model: &Model) -> Result<Vec<Message>, Error> {
@@ -154,4 +169,28 @@ fn said(text: &str, model: &Model) -> AssistantMessage {
     message.content = vec![pi_protocol::AssistantBlock::text(text)];
     message.stop_reason = StopReason::Stop;
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_sees_the_system_prompt_and_the_number_of_messages() {
+        let asked = |request: serde_json::Value| {
+            question("s", &serde_json::from_value(request).unwrap(), "m")
+        };
+        let message =
+            |text: &str| json!({"role": "user", "content": {"type": "text", "text": text}});
+        assert_eq!(
+            asked(json!({"messages": [message("Say hi")], "maxTokens": 50})),
+            "MCP server s wants an answer of m (at most 50 tokens): Say hi"
+        );
+        assert_eq!(
+            asked(json!({"messages": [message("a"), message("b")], "maxTokens": 90000,
+                "systemPrompt": "Be\u{200b} rude."})),
+            "MCP server s wants an answer of m (at most 8192 tokens)\nSystem prompt: Be rude.\n\
+             The last of 2 messages: b"
+        );
+    }
 }

@@ -77,6 +77,25 @@ async fn a_form_is_filled_in_field_by_field() {
     }
 }
 
+/// Values are marked one by one, until their number is right.
+#[tokio::test]
+async fn several_values_are_chosen() {
+    let user = User::with([
+        typed("Answer"),
+        typed("Done"),
+        typed("[ ] blue"),
+        typed("[ ] green"),
+        typed("[ ] red"),
+        typed("Done"),
+        typed("[x] green"),
+        typed("Done"),
+    ]);
+    let answered = answer(Some(Arc::clone(&user)), "several", None).await;
+    let content = json!({"colors": ["red", "blue"]});
+    assert_eq!(answered["result"], json!({"action": "accept", "content": content}));
+    assert_eq!(user.dialogs.lock().unwrap().len(), 8);
+}
+
 #[tokio::test]
 async fn a_page_is_opened_by_the_user() {
     for (confirmed, action) in [(true, "accept"), (false, "decline")] {
