@@ -3,7 +3,7 @@
 //! [`config`] reads and changes `mcp.json`. [`McpServers`] holds the servers of a session: a
 //! `server` has a state, lists and a connection (`connect`, `process`, `handler`, `log`), its lists
 //! outlive sessions (`cache`). `extension` brings them into a session: it registers what `register`
-//! makes of the lists (`names`, `parameters`, `text`, `tool`, `result`, `resources`, `prompts`),
+//! makes of the lists (`names`, `parameters`, `text`, `tool`, `result`, `images`, `resources`, `prompts`),
 //! adds the `section` of the system prompt, and judges calls (`judge`, `pins`).
 //! `elicitation` and `sampling` answer the questions of servers.
 //!
@@ -18,6 +18,7 @@ mod elicitation;
 mod extension;
 mod fingerprint;
 mod handler;
+mod images;
 mod judge;
 mod log;
 mod manage;

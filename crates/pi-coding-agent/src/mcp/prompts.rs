@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use pi_mcp::client::CallOptions;
 use pi_mcp::protocol::completion::CompletionArgument;
 use pi_mcp::protocol::{
@@ -10,6 +12,7 @@ use pi_mcp::protocol::{
 use pi_protocol::ImageContent;
 use serde_json::{Map, Value, json};
 
+use super::images::{self, Room};
 use super::server::Server;
 use super::servers::WeakServers;
 use super::text::clean_line;
@@ -98,12 +101,17 @@ async fn run(
 
 /// Returns the text and the images of a prompt. Its messages become one message of the user.
 fn content(filled: &GetPromptResult) -> (String, Vec<ImageContent>) {
-    let (mut texts, mut images) = (Vec::new(), Vec::new());
+    let (mut texts, mut found) = (Vec::new(), Vec::new());
+    let mut room = Room::default();
     for message in &filled.messages {
         match &message.content {
             ContentBlock::Text { text, .. } => texts.push(text.clone()),
-            ContentBlock::Image { data, mime_type, .. } => {
-                images.push(ImageContent::new(data, mime_type));
+            ContentBlock::Image { data, .. } => {
+                let kind = STANDARD.decode(data).ok().and_then(|bytes| images::kind(&bytes));
+                match kind.filter(|_| room.take(data.len())) {
+                    Some(kind) => found.push(ImageContent::new(data, kind)),
+                    None => texts.push("[An image was left out: no model accepts it]".to_owned()),
+                }
             }
             ContentBlock::Resource { resource, .. } => {
                 texts.extend(resource.text.clone());
@@ -114,7 +122,7 @@ fn content(filled: &GetPromptResult) -> (String, Vec<ImageContent>) {
     }
     let mut text = texts.join("\n\n");
     text.truncate(text.floor_char_boundary(LONGEST));
-    (text, images)
+    (text, found)
 }
 
 /// Reads `name=value` and values in the order of the arguments. The last argument takes the rest.

@@ -12,19 +12,15 @@ use pi_agent::ToolOutput;
 use pi_protocol::UserBlock;
 use serde_json::{Map, Value, json};
 
+use super::images::{self, Room};
+use super::text::{ERROR, clean};
 use crate::guard::mark_untrusted;
 
 /// The longest text for a model, in bytes. More is cut in the middle.
 const LONGEST_TEXT: usize = 20 << 10;
 
-/// The largest image for a model, in base64. A larger one is saved.
-const LARGEST_IMAGE: usize = 8 << 20;
-
 /// The largest result that is kept as data. The session log contains it.
 const LARGEST_DATA: usize = 4 << 20;
-
-/// Images that all providers accept.
-const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The directory for results that are too long or that no model can read.
 #[derive(Debug, Clone)]
@@ -67,7 +63,9 @@ pub(super) fn tool_output(server: &str, tool: &str, result: Value, files: &Files
     result.entry("content").or_insert_with(|| json!([]));
     let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
     let items = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let mut content: Vec<UserBlock> = items.iter().map(|item| block(item, server, files)).collect();
+    let mut room = Room::default();
+    let blocks = items.iter().map(|item| block(item, server, files, &mut room));
+    let mut content: Vec<UserBlock> = blocks.collect();
     if content.is_empty()
         && let Some(data) = result.get("structuredContent").filter(|data| !data.is_null())
     {
@@ -83,6 +81,7 @@ pub(super) fn tool_output(server: &str, tool: &str, result: Value, files: &Files
 /// Returns the output of a call that the server answered with an error.
 pub(super) fn error_output(server: &str, tool: &str, message: &str) -> ToolOutput {
     let details = json!({ "server": server, "tool": tool });
+    let message = clean(message, ERROR);
     mark_untrusted(ToolOutput::text(message).with_details(details).with_is_error(true))
 }
 
@@ -94,7 +93,8 @@ pub(super) fn resource_output(
     files: &Files,
 ) -> ToolOutput {
     let items = result.get("contents").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let content = items.iter().map(|item| resource(item, files)).collect();
+    let mut room = Room::default();
+    let content = items.iter().map(|item| resource(item, files, &mut room)).collect();
     let data = json!({ "server": server, "uri": uri, "contents": items });
     finish(server, "read_mcp_resource", content, data, files)
 }
@@ -152,18 +152,18 @@ fn cut(whole: &str, note: &str) -> String {
 }
 
 /// Returns one item of a tool result for a model.
-fn block(item: &Value, server: &str, files: &Files) -> UserBlock {
+fn block(item: &Value, server: &str, files: &Files, room: &mut Room) -> UserBlock {
     let field = |name: &str| item.get(name).and_then(Value::as_str);
     match field("type") {
         Some("text") => UserBlock::text(field("text").unwrap_or_default()),
-        Some("image") => image(field("data").unwrap_or_default(), field("mimeType"), files),
+        Some("image") => image(field("data").unwrap_or_default(), field("mimeType"), files, room),
         Some("audio") => {
             let kind = field("mimeType").unwrap_or("unknown type");
             UserBlock::text(format!("[audio {kind} omitted]"))
         }
         Some("resource_link") => UserBlock::text(link(item, server)),
         Some("resource") => match item.get("resource") {
-            Some(embedded) => resource(embedded, files),
+            Some(embedded) => resource(embedded, files, room),
             None => UserBlock::text("[unsupported MCP content resource]"),
         },
         kind => {
@@ -174,7 +174,7 @@ fn block(item: &Value, server: &str, files: &Files) -> UserBlock {
 }
 
 /// Returns the content of a resource for a model.
-fn resource(item: &Value, files: &Files) -> UserBlock {
+fn resource(item: &Value, files: &Files, room: &mut Room) -> UserBlock {
     let field = |name: &str| item.get(name).and_then(Value::as_str);
     if let Some(text) = field("text") {
         return UserBlock::text(text);
@@ -183,9 +183,8 @@ fn resource(item: &Value, files: &Files) -> UserBlock {
     let Some(blob) = field("blob") else {
         return UserBlock::text(format!("[Resource {uri} is empty]"));
     };
-    match kind {
-        Some(kind) if IMAGES.contains(&kind) => return image(blob, Some(kind), files),
-        _ => {}
+    if kind.is_some_and(|kind| kind.starts_with("image/")) {
+        return image(blob, kind, files, room);
     }
     let Ok(bytes) = STANDARD.decode(blob) else {
         return UserBlock::text(format!("[Resource {uri} has invalid base64 data]"));
@@ -202,18 +201,19 @@ fn resource(item: &Value, files: &Files) -> UserBlock {
     })
 }
 
-/// Returns an image for a model, or a note if no model accepts it. An invalid image would make
-/// providers refuse every later request of the session.
-fn image(data: &str, kind: Option<&str>, files: &Files) -> UserBlock {
+/// Returns an image for a model, or a note if no model accepts it, or if the result has too many.
+fn image(data: &str, kind: Option<&str>, files: &Files, room: &mut Room) -> UserBlock {
     let shown = kind.unwrap_or("without a type");
     let Ok(bytes) = STANDARD.decode(data) else {
         return UserBlock::text(format!("[image {shown} omitted: invalid base64 data]"));
     };
-    match kind {
-        Some(kind) if IMAGES.contains(&kind) && data.len() <= LARGEST_IMAGE => {
-            return UserBlock::image(data, kind);
-        }
-        _ => {}
+    if bytes.is_empty() {
+        return UserBlock::text(format!("[image {shown} omitted: it is empty]"));
+    }
+    if let Some(kind) = images::kind(&bytes)
+        && room.take(data.len())
+    {
+        return UserBlock::image(data, kind);
     }
     let size = readable_size(bytes.len() as f64);
     UserBlock::text(match files.save(&bytes, "bin") {

@@ -8,6 +8,9 @@ use serde_json::Value;
 /// The longest description of a tool, in bytes.
 pub(super) const DESCRIPTION: usize = 16 << 10;
 
+/// The longest message of an error, in bytes.
+pub(super) const ERROR: usize = 4 << 10;
+
 /// Returns a text without control characters and invisible ones, cut to `limit` bytes. Line breaks
 /// and tabs stay.
 pub(super) fn clean(text: &str, limit: usize) -> String {

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// The beginning of a PNG file.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUg==";
+
 fn texts(output: &ToolOutput) -> Vec<String> {
     let shown = output.content.iter().map(|block| match block {
         UserBlock::Image(image) => format!("image {}", image.mime_type),
@@ -40,7 +43,7 @@ fn items_of_a_result() {
         (embedded(json!({"uri": "x://a", "text": "inside"})), vec!["inside"]),
         (embedded(json!({"uri": "x://a", "mimeType": "a/b+json", "blob": "e30="})), vec!["{}"]),
         (
-            embedded(json!({"uri": "x://a", "mimeType": "image/png", "blob": "AAEC"})),
+            embedded(json!({"uri": "x://a", "mimeType": "image/png", "blob": PNG})),
             vec!["image image/png"],
         ),
         (
@@ -49,11 +52,13 @@ fn items_of_a_result() {
         ),
         (
             json!({"content": [{"type": "audio", "data": "AA==", "mimeType": "audio/wav"},
-                {"type": "image", "data": "AA==", "mimeType": "image/png"},
+                {"type": "image", "data": PNG, "mimeType": "image/jpeg"},
+                {"type": "image", "data": "", "mimeType": "image/png"},
                 {"type": "image", "data": "%", "mimeType": "image/png"}, {"type": "video"}, 7]}),
             vec![
                 "[audio audio/wav omitted]",
                 "image image/png",
+                "[image image/png omitted: it is empty]",
                 "[image image/png omitted: invalid base64 data]",
                 "[unsupported MCP content video]",
                 "[unsupported MCP content without a type]",
@@ -63,14 +68,16 @@ fn items_of_a_result() {
         let (output, _directory) = output(result.clone());
         assert_eq!(texts(&output), expected, "{result}");
         assert_eq!(output.is_error, result["isError"] == true);
-        assert_eq!(output.details.unwrap(), json!({"server": "s", "tool": "t"}));
+        let details = json!({"server": "s", "tool": "t", "untrusted": true});
+        assert_eq!(output.details.unwrap(), details);
     }
 }
 
 #[test]
 fn binary_data_is_saved() {
     let blob = json!({"content": [{"type": "resource", "resource": {"uri": "x://a", "blob": "AAEC"}},
-        {"type": "image", "data": "AAEC", "mimeType": "image/tiff"}]});
+        {"type": "image", "data": "AAEC", "mimeType": "image/tiff"},
+        {"type": "image", "data": "AAEC", "mimeType": "image/png"}]});
     let (output, directory) = output(blob);
     let texts = texts(&output);
     assert!(
@@ -78,6 +85,7 @@ fn binary_data_is_saved() {
         "{texts:?}"
     );
     assert!(texts[1].starts_with("[Image (image/tiff, 3B) saved to "), "{texts:?}");
+    assert!(texts[2].starts_with("[Image (image/png, 3B) saved to "), "{texts:?}");
     for file in std::fs::read_dir(directory.path()).unwrap() {
         assert_eq!(std::fs::read(file.unwrap().path()).unwrap(), [0, 1, 2]);
     }
@@ -87,7 +95,7 @@ fn binary_data_is_saved() {
 fn long_texts_are_cut_in_the_middle() {
     let line = "ä".repeat(10_300);
     let result = json!({"content": [{"type": "text", "text": line},
-        {"type": "image", "data": "AA==", "mimeType": "image/png"}], "_meta": {"x": 1}});
+        {"type": "image", "data": PNG, "mimeType": "image/png"}], "_meta": {"x": 1}});
     let (output, _directory) = output(result);
     let shown = texts(&output);
     let half = "ä".repeat(5120);
@@ -109,4 +117,22 @@ fn large_results_are_not_kept_as_data() {
     let (output, _directory) = output(json!({"content": [{"type": "text", "text": text}]}));
     assert!(output.structured_content.is_none());
     assert!(texts(&output)[0].len() < LONGEST_TEXT + 1000);
+}
+
+/// All images of a result are kept, but not all are sent with every later request.
+#[test]
+fn the_images_of_a_result_are_bounded() {
+    let image = json!({"type": "image", "data": PNG, "mimeType": "image/png"});
+    let (output, directory) = output(json!({"content": vec![image; 30]}));
+    let texts = texts(&output);
+    assert_eq!(texts.iter().filter(|text| *text == "image image/png").count(), 20);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 10);
+}
+
+/// The message of an error is that of a server, and has no bounds of its own.
+#[test]
+fn errors_are_bounded() {
+    let output = error_output("s", "t", &format!("\u{1b}[31mbad{}", "x".repeat(1 << 20)));
+    let text = texts(&output).remove(0);
+    assert!(text.starts_with("[31mbadx") && text.len() <= ERROR + 3, "{}", text.len());
 }
