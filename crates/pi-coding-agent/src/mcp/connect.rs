@@ -1,6 +1,7 @@
 //! One attempt to connect a server, and the lists that a connection begins with.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pi_guard::Decision;
 use pi_mcp::client::{Client, ClientError, ClientOptions, ConnectError, List};
@@ -10,6 +11,7 @@ use pi_mcp::protocol::{
 use pi_mcp::transport::{Http, Transport as Way};
 use pi_protocol::now_ms;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::cache::Lists;
 use super::config::{HttpServer, StdioServer, Transport};
@@ -19,8 +21,12 @@ use super::process::{self, ServerProcess};
 use super::server::{Link, Server};
 use super::servers::{Shared, Urgency};
 use super::state::ServerState;
+use super::text::{ERROR, clean_line, clean_schema};
 use crate::config::settings::Profile;
 use crate::secrets::server_secrets;
+
+/// The limits of the time of an attempt, which is else the time limit of a request.
+const LIMITS: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(120));
 
 /// Reasons why an attempt failed.
 enum Failure {
@@ -31,8 +37,8 @@ enum Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::Unauthorized(reason) => Self::SignIn(reason),
-            error => Self::Other(error.to_string()),
+            ClientError::Unauthorized(reason) => Self::SignIn(clean_line(&reason, ERROR)),
+            error => Self::Other(clean_line(&error.to_string(), ERROR)),
         }
     }
 }
@@ -44,24 +50,31 @@ pub(super) async fn connect(
     urgency: Urgency,
 ) -> ServerState {
     let log = Arc::new(ServerLog::new(Arc::clone(&shared.log), &server.name, &shared.secrets));
-    let connected = attempt(shared, server, urgency, &log).await;
-    let failure = match connected {
-        Ok(link) => match list(server, &link.client, shared, &log).await {
-            Ok(()) => {
-                server.set_link(link);
-                // The end of a connection that is not stored yet is not noticed otherwise.
-                if server.client().is_some() {
-                    return ServerState::Connected;
-                }
-                drop(server.take_link());
-                Failure::Other("the connection ended at once".to_owned())
-            }
+    // Others wait for this attempt, and a server has many ways to draw it out.
+    let limit = server.config.timeout.clamp(LIMITS.0, LIMITS.1);
+    let connected = async {
+        let link = attempt(shared, server, urgency, &log).await?;
+        match list(server, &link.client, shared, &log).await {
+            Ok(()) => Ok(link),
             Err(error) => {
                 end(link).await;
-                Failure::from(error)
+                Err(Failure::from(error))
             }
-        },
-        Err(failure) => failure,
+        }
+    };
+    let failure = match timeout(limit, connected).await {
+        Ok(Ok(link)) => {
+            server.set_link(link);
+            // The end of a connection that is not stored yet is not noticed otherwise.
+            if let Some(client) = server.client() {
+                catch_up(server, &client, shared, &log).await;
+                return ServerState::Connected;
+            }
+            drop(server.take_link());
+            Failure::Other("the connection ended at once".to_owned())
+        }
+        Ok(Err(failure)) => failure,
+        Err(_) => Failure::Other(format!("it was not connected within {} s", limit.as_secs())),
     };
     let state = match failure {
         Failure::SignIn(reason) => ServerState::NeedsSignIn(reason),
@@ -72,6 +85,15 @@ pub(super) async fn connect(
     };
     log.write("error", Some("pi"), state.reason().unwrap_or_default());
     state
+}
+
+/// Lists again what the server announced to have changed while it was being connected.
+async fn catch_up(server: &Server, client: &Client, shared: &Shared, log: &ServerLog) {
+    if server.take_change()
+        && let Ok(Err(error)) = timeout(LIMITS.0, refresh(server, client, shared, log)).await
+    {
+        log.write("error", Some("pi"), &error.to_string());
+    }
 }
 
 /// Ends a connection and its process.
@@ -143,7 +165,7 @@ async fn start(
 fn failure(error: ConnectError) -> Failure {
     match error {
         ConnectError::Failed(error) => Failure::from(error),
-        error => Failure::Other(error.to_string()),
+        error => Failure::Other(clean_line(&error.to_string(), ERROR)),
     }
 }
 
@@ -225,6 +247,9 @@ pub(super) async fn refresh(
     for problem in tools.problems.iter().chain(&prompts.problems) {
         log.write("warning", Some("pi"), problem);
     }
+    // Models and people read the schemas of results as well.
+    let schemas = tools.items.iter_mut().filter_map(|tool| tool.output_schema.as_mut());
+    schemas.for_each(clean_schema);
     let ttl = match (tools.ttl_ms, prompts.ttl_ms) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, None) if facts.capabilities.prompts.is_none() => a,

@@ -75,8 +75,13 @@ impl Handler for ServerHandler {
     fn changed(&self, changed: Changed) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let Some((shared, server)) = self.both() else { return };
-            if matches!(changed, Changed::Tools | Changed::Prompts)
-                && let Some(client) = server.client()
+            if !matches!(changed, Changed::Tools | Changed::Prompts) {
+                return;
+            }
+            // If the connection is not stored yet, the lists are read again when it is.
+            server.note_change();
+            if let Some(client) = server.client()
+                && server.take_change()
             {
                 match connect::refresh(&server, &client, &shared, &self.log).await {
                     Ok(()) => shared.lists_changed(),

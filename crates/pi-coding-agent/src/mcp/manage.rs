@@ -1,21 +1,16 @@
 //! What commands and dialogs ask of servers, beside their states.
 
-use pi_guard::secrets::Secrets;
 use pi_mcp::client::Facts;
 
 use super::command::OpenPage;
-use super::config::ServerConfig;
+use super::config::{ServerConfig, Transport};
 use super::fingerprint;
-use super::servers::{McpOptions, McpServers, Urgency};
-use super::state::ConfiguredServer;
+use super::server::Server;
+use super::servers::{McpServers, Urgency};
+use super::state::{ConfiguredServer, ServerState};
+use super::text::{ERROR, clean_line};
 use crate::Environment;
-
-impl McpOptions {
-    /// Returns the secrets of the session, to which those of servers are added.
-    pub(super) fn secrets(&self) -> Secrets {
-        self.guard.as_ref().map(|guard| guard.secrets().clone()).unwrap_or_default()
-    }
-}
+use crate::extension::NotifyKind;
 
 impl McpServers {
     /// Returns what is known of a connected server.
@@ -32,6 +27,23 @@ impl McpServers {
             self.0.pins.is_changed(server.fingerprint(), &tool.name, &hash)
         };
         lists.tools.iter().filter(is_changed).map(|tool| tool.name.clone()).collect()
+    }
+
+    /// Takes note that a connected server refused a call until the user signs in again, and tells the
+    /// user.
+    pub(super) fn needs_sign_in(&self, server: &Server, reason: &str) {
+        let Transport::Http(http) = &server.config.transport else { return };
+        // A token from the configuration is not replaced by a sign-in.
+        if !http.uses_oauth() {
+            return;
+        }
+        let (name, reason) = (&server.name, clean_line(reason, ERROR));
+        server.state.send_replace(ServerState::NeedsSignIn(reason.clone()));
+        self.0.changed();
+        if let Some(context) = self.0.context().filter(|context| context.ui().is_present()) {
+            let text = format!("MCP server {name}: {reason}. Sign in with /mcp login {name}");
+            context.ui().notify(text, NotifyKind::Warning);
+        }
     }
 
     /// Ends the connection of a server. The next call connects.

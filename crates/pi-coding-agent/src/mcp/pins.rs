@@ -50,7 +50,14 @@ impl Pins {
         };
         add(pinned);
         let _ = with_lock(&self.path, || {
-            let mut current = read(&self.path);
+            let mut current = match parse(&self.path) {
+                Ok(current) => current,
+                Err(Unreadable) => {
+                    // A person may want to repair it.
+                    let _ = fs::rename(&self.path, self.path.with_extension("broken.json"));
+                    Pinned::new()
+                }
+            };
             if current.values().map(BTreeMap::len).sum::<usize>() >= MOST {
                 return;
             }
@@ -64,13 +71,34 @@ impl Pins {
 }
 
 fn read(path: &Path) -> Pinned {
-    let text = fs::read(path).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
+    parse(path).unwrap_or_default()
+}
+
+/// The file exists and has no pins that can be read.
+struct Unreadable;
+
+fn parse(path: &Path) -> Result<Pinned, Unreadable> {
+    match fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text).map_err(|_| Unreadable),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Pinned::new()),
+        Err(_) => Err(Unreadable),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_broken_file_is_kept_aside() {
+        let directory = tempfile::tempdir().unwrap();
+        let pins = Pins::new(directory.path());
+        fs::write(&pins.path, "{\"s\": {\"t\": \"1\"},").unwrap();
+        pins.pin("s", "u", "2");
+        assert!(Pins::new(directory.path()).is_changed("s", "u", "3"));
+        let aside = fs::read_to_string(directory.path().join("mcp-pins.broken.json")).unwrap();
+        assert!(aside.contains("\"t\""), "{aside}");
+    }
 
     #[test]
     fn a_changed_tool_is_noticed_in_every_process() {

@@ -11,6 +11,7 @@ use super::config::Approval;
 use super::result::{error_output, finish, resource_output};
 use super::server::Server;
 use super::servers::{McpServers, WeakServers};
+use super::text::{ERROR, clean};
 use crate::extension::{Exposure, ToolWait};
 
 /// The names of the tools.
@@ -251,13 +252,14 @@ async fn items(
     kind: Kind,
 ) -> Result<Vec<Value>, String> {
     let client = servers.client(server).await.map_err(|error| error.to_string())?;
+    let shown = |error: ClientError| clean(&error.to_string(), ERROR);
     let listed: Vec<Value> = match kind {
         Kind::Resources => {
-            let list = client.list_resources().await.map_err(|error| error.to_string())?;
+            let list = client.list_resources().await.map_err(shown)?;
             list.items.into_iter().filter_map(|one| serde_json::to_value(one).ok()).collect()
         }
         Kind::Templates => {
-            let list = client.list_resource_templates().await.map_err(|error| error.to_string())?;
+            let list = client.list_resource_templates().await.map_err(shown)?;
             list.items.into_iter().filter_map(|one| serde_json::to_value(one).ok()).collect()
         }
     };
@@ -298,7 +300,12 @@ async fn read(
     let read = match client.read_resource(uri, &options).await {
         Ok(read) => read,
         Err(ClientError::Remote(error)) => return Ok(error_output(name, tool, &error.message)),
-        Err(error) => return Err(failed(error.to_string())),
+        Err(error) => {
+            if let ClientError::Unauthorized(reason) = &error {
+                servers.needs_sign_in(server, reason);
+            }
+            return Err(failed(clean(&error.to_string(), ERROR)));
+        }
     };
     let read = serde_json::to_value(read).unwrap_or_default();
     Ok(resource_output(name, uri, &read, &servers.0.files))

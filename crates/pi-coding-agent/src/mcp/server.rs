@@ -1,5 +1,7 @@
 //! One server of a session: its configuration, its lists and its connection.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use pi_mcp::client::Client;
@@ -11,6 +13,7 @@ use super::fingerprint;
 use super::log::ServerLog;
 use super::process::ServerProcess;
 use super::state::{ConfiguredServer, Origin, ServerState, ServerStatus};
+use crate::Environment;
 
 /// One server of a session.
 pub(super) struct Server {
@@ -18,9 +21,13 @@ pub(super) struct Server {
     pub(super) origin: Origin,
     pub(super) config: ServerConfig,
     fingerprint: OnceLock<String>,
+    /// Working directory, if it decides which program the server is.
+    place: Option<PathBuf>,
     pub(super) state: watch::Sender<ServerState>,
     link: Mutex<Option<Link>>,
     lists: Mutex<Known>,
+    /// The server announced a change of its lists that was not read yet.
+    has_changed: AtomicBool,
 }
 
 /// An open connection.
@@ -40,7 +47,7 @@ enum Known {
 }
 
 impl Server {
-    pub(super) fn new(configured: ConfiguredServer) -> Self {
+    pub(super) fn new(configured: ConfiguredServer, environment: &Environment) -> Self {
         let ConfiguredServer { name, origin, config } = configured;
         let state = match config.enabled {
             true => ServerState::Disconnected(None),
@@ -48,18 +55,24 @@ impl Server {
         };
         Self {
             fingerprint: OnceLock::new(),
+            place: fingerprint::place(&config, environment),
             name,
             origin,
             config,
             state: watch::Sender::new(state),
             link: Mutex::default(),
             lists: Mutex::new(Known::Unread),
+            has_changed: AtomicBool::new(false),
         }
     }
 
     /// Creates a server with the lists of the one that it replaces, if both are reached alike.
-    pub(super) fn replacing(old: &[Arc<Self>], configured: ConfiguredServer) -> Self {
-        let server = Self::new(configured);
+    pub(super) fn replacing(
+        old: &[Arc<Self>],
+        configured: ConfiguredServer,
+        environment: &Environment,
+    ) -> Self {
+        let server = Self::new(configured, environment);
         let known = old.iter().find(|other| other.fingerprint() == server.fingerprint());
         let lists = known.and_then(|other| other.known_lists());
         if lists.is_some() {
@@ -70,7 +83,8 @@ impl Server {
 
     /// Returns a hash that identifies how the server is reached.
     pub(super) fn fingerprint(&self) -> &str {
-        self.fingerprint.get_or_init(|| fingerprint::of_server(&self.name, &self.config))
+        let hash = || fingerprint::of_server(&self.name, &self.config, self.place.as_deref());
+        self.fingerprint.get_or_init(hash)
     }
 
     pub(super) fn is(&self, configured: &ConfiguredServer) -> bool {
@@ -90,6 +104,16 @@ impl Server {
 
     pub(super) fn take_link(&self) -> Option<Link> {
         self.link().take()
+    }
+
+    /// Takes note that the server announced a change of its lists.
+    pub(super) fn note_change(&self) {
+        self.has_changed.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns true, once, after a change was announced.
+    pub(super) fn take_change(&self) -> bool {
+        self.has_changed.swap(false, Ordering::SeqCst)
     }
 
     fn link(&self) -> MutexGuard<'_, Option<Link>> {

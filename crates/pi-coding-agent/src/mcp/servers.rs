@@ -7,91 +7,34 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use pi_ai::web::WebClient;
 use pi_guard::secrets::Secrets;
 use pi_mcp::client::{CallOptions, Client, ClientError};
 use pi_mcp::protocol::{CallToolResult, Tool};
 use pi_protocol::CancelToken;
 use pi_tools::Host;
-use pi_tools::supervisor::Supervisor;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 
 use super::auth::McpAuth;
 use super::cache::Cache;
-use super::command::OpenPage;
 use super::config;
 use super::connect;
 use super::log::Log;
+use super::options::{McpOptions, ServerError};
 use super::pins::Pins;
 use super::result::Files;
 use super::server::Server;
 use super::state::{ConfiguredServer, ServerState, ServerStatus};
-use crate::Environment;
 use crate::config::ValueResolver;
 use crate::extension::{ExtensionContext, ToolWait};
-use crate::guard::Guard;
-use crate::models::ModelRegistry;
 
 /// The most connections that are made at a time without being needed yet.
 const PARALLEL: usize = 8;
 
-/// The surroundings of servers.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct McpOptions {
-    /// Directories and variables.
-    pub environment: Environment,
-    /// Ownership of processes.
-    pub supervisor: Option<Supervisor>,
-    /// Decides about hosts, and has the sandbox of processes.
-    pub guard: Option<Arc<Guard>>,
-    /// Has the credentials of providers, which servers may be configured to use.
-    pub models: Option<ModelRegistry>,
-    /// Opens the page of a sign-in in the user's browser.
-    pub open_page: Option<OpenPage>,
-}
-
-impl McpOptions {
-    /// Creates options for servers outside of a session.
-    pub fn new(environment: Environment) -> Self {
-        Self { environment, supervisor: None, guard: None, models: None, open_page: None }
-    }
-}
-
-impl std::fmt::Debug for McpOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpOptions").finish_non_exhaustive()
-    }
-}
-
-/// Reasons why a server cannot be used now.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServerError {
-    /// There is no server of this name.
-    #[error("there is no MCP server \"{0}\"")]
-    Unknown(String),
-    /// The configuration disables the server.
-    #[error("the MCP server \"{0}\" is disabled")]
-    Disabled(String),
-    /// The server is not connected.
-    #[error("the MCP server \"{name}\" is not available: {reason}")]
-    Unavailable {
-        /// Name of the server.
-        name: String,
-        /// The reason.
-        reason: String,
-    },
-    /// The user must sign in.
-    #[error("the MCP server \"{name}\" requires that you sign in: {reason}")]
-    SignIn {
-        /// Name of the server.
-        name: String,
-        /// The reason.
-        reason: String,
-    },
-}
+/// The longest wait for the lists of servers.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// The servers of a session. Clones share them.
 #[derive(Clone)]
@@ -151,7 +94,7 @@ impl McpServers {
                 let kept = old.iter().position(|server| server.is(&one));
                 servers.push(match kept {
                     Some(at) => old.remove(at),
-                    None => Arc::new(Server::replacing(&old, one)),
+                    None => Arc::new(Server::replacing(&old, one, &self.0.options.environment)),
                 });
             }
             old
@@ -220,8 +163,8 @@ impl McpServers {
         }
     }
 
-    /// Waits until the tools of servers are known or cannot become known. Lists of earlier sessions
-    /// count, so this connects only servers that were never connected.
+    /// Waits until the tools of servers are known or cannot become known, at most 30 seconds. Lists
+    /// of earlier sessions count, so this connects only servers that were never connected.
     pub async fn wait(&self, wait: &ToolWait) {
         let is_wanted = |server: &Server| match wait {
             ToolWait::Namespaces(names) => {
@@ -245,16 +188,18 @@ impl McpServers {
                 continue;
             }
             if matches!(*server.state.borrow(), ServerState::Disconnected(_)) {
-                self.0.start(server, Urgency::Needed);
+                self.0.start(server, Urgency::Listed);
             }
             waiting.push(server.state.subscribe());
         }
         if is_new {
             self.0.lists_changed();
         }
-        for mut state in waiting {
+        let settled = waiting.into_iter().map(async |mut state: watch::Receiver<ServerState>| {
             let _ = state.wait_for(|state| *state != ServerState::Connecting).await;
-        }
+        });
+        // The tools of a server that takes longer are not known yet.
+        let _ = tokio::time::timeout(LONGEST_WAIT, join_all(settled)).await;
     }
 
     /// Returns the client of a server. Connects if necessary.
@@ -310,7 +255,7 @@ impl McpServers {
     pub async fn shutdown(&self) {
         self.0.closed().cancel();
         let links = self.all().into_iter().filter_map(|server| server.take_link());
-        futures_util::future::join_all(links.map(connect::end)).await;
+        join_all(links.map(connect::end)).await;
     }
 
     /// Ends everything without waiting: processes are killed.
@@ -352,8 +297,10 @@ impl McpServers {
 /// The urgency of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
-    /// Something waits for the server.
+    /// A call of the server waits for it.
     Needed,
+    /// Something waits for the lists of the server. No call of it was approved.
+    Listed,
     /// The server may be needed later.
     Background,
 }
@@ -373,13 +320,14 @@ impl Shared {
         };
         // At once, so that a caller who looks at the state waits for this attempt.
         let closed = self.closed();
-        if closed.is_cancelled() || (urgency == Urgency::Needed && !begin(server)) {
+        let is_waited_for = urgency != Urgency::Background;
+        if closed.is_cancelled() || (is_waited_for && !begin(server)) {
             return;
         }
         let (shared, server) = (Arc::clone(self), Arc::clone(server));
         tokio::spawn(async move {
             let _permit = match urgency {
-                Urgency::Needed => None,
+                Urgency::Needed | Urgency::Listed => None,
                 Urgency::Background => {
                     let permit = shared.permits.acquire().await.ok();
                     if !begin(&server) {

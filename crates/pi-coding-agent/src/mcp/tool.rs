@@ -61,8 +61,15 @@ impl McpTool {
             client = servers.client(&self.server) => client,
         };
         let client = client.map_err(|error| ToolError::new(error.to_string()))?;
-        // The guard let the call pass, so the tool is approved as it is.
         let (fingerprint, remote) = (self.server.fingerprint(), &self.remote);
+        if self.is_outdated() {
+            let (server, tool) = (&self.server.name, text::clean_line(remote, 100));
+            return Err(ToolError::new(format!(
+                "The call was not made: the MCP server {server} has changed {tool} since it was \
+                 declared. Read its new description, and call it again if it still fits."
+            )));
+        }
+        // The guard let the call pass, so the tool is approved as it is.
         servers.0.pins.pin(fingerprint, remote, &self.hash);
         let details = json!({ "server": self.server.name, "tool": remote });
         let reports = Reports::new(updates, details);
@@ -81,10 +88,22 @@ impl McpTool {
             }
             Err(ClientError::Cancelled) => Err(ToolError::new("Operation aborted")),
             Err(error) => {
+                if let ClientError::Unauthorized(reason) = &error {
+                    servers.needs_sign_in(&self.server, reason);
+                }
                 let server = &self.server.name;
+                let error = clean(&error.to_string(), text::ERROR);
                 Err(ToolError::new(format!("MCP server {server}: {error}")))
             }
         }
+    }
+
+    /// Returns true if the present list of the server has another tool of this name. A connection
+    /// that was made for the call may have brought it.
+    fn is_outdated(&self) -> bool {
+        let Some(lists) = self.server.known_lists() else { return false };
+        let present = lists.tools.iter().find(|tool| tool.name == self.remote);
+        present.is_some_and(|tool| fingerprint::of_tool(tool) != self.hash)
     }
 }
 

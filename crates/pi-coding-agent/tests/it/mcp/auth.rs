@@ -1,13 +1,17 @@
 //! Stored sign-ins: renewal by one process at a time, refusals, and what is sent where.
 
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use pi_coding_agent::extension::{Ui, UiUpdate};
+use pi_coding_agent::mcp::ServerState;
 use pi_coding_agent::mcp::auth::McpAuth;
 use pi_coding_agent::mcp::config::{HttpServer, ServerConfig, Transport};
 use pi_mcp::transport::{Authorization, Challenge, Verdict};
 use serde_json::{Value, json};
 
+use super::{McpTest, text};
 use crate::env::TestEnv;
 use crate::socket::{Reply, Server};
 
@@ -163,4 +167,84 @@ async fn an_old_entry_belongs_to_the_first_server_and_to_no_other_url() {
         let token = auth.authorization(name, &http).unwrap().token().await.unwrap();
         assert_eq!(token, None, "{name} {url}");
     }
+}
+
+/// A renewal that ends after the user signed out or in does not undo that.
+#[tokio::test]
+async fn a_renewal_undoes_no_sign_out_and_no_sign_in() {
+    for (stored, expected) in [(None, None), (Some("mine"), Some("mine"))] {
+        let file: Arc<OnceLock<PathBuf>> = Arc::default();
+        let written = Arc::clone(&file);
+        let test = AuthTest::new(move |number| {
+            // While the authorization server answers.
+            let path = written.get().unwrap();
+            let text = std::fs::read_to_string(path).unwrap();
+            let text = match stored {
+                Some(token) => text.replace("\"old\"", &json!(token).to_string()),
+                None => "{}".to_owned(),
+            };
+            std::fs::write(path, text).unwrap();
+            renewed(number)
+        })
+        .await;
+        test.store(&test.key(), 1.0);
+        file.set(test.env.path("home/.pi/agent/mcp-auth.json")).unwrap();
+        let token = test.authorization().token().await.unwrap();
+        assert_eq!(token.as_deref(), expected);
+        assert_eq!(test.issuer.requests().len(), 1);
+        let now = test.stored()[test.key()]["tokens"]["access_token"].clone();
+        assert_eq!(now.as_str(), expected);
+    }
+}
+
+/// Records what the user is told.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Ui for Told {
+    fn is_present(&self) -> bool {
+        true
+    }
+
+    fn update(&self, update: UiUpdate) {
+        if let UiUpdate::Notify { message, .. } = update {
+            self.0.lock().unwrap().push(message);
+        }
+    }
+}
+
+/// A call that needs more permissions says how to get them.
+#[tokio::test]
+async fn the_user_is_told_to_sign_in_again() {
+    let server = Server::start(|_, body| {
+        let request: Value = serde_json::from_str(body).unwrap_or_default();
+        let result = match request["method"].as_str() {
+            Some("server/discover") => {
+                json!({ "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} } })
+            }
+            Some("tools/list") => json!({ "tools": [{ "name": "t", "inputSchema": {} }] }),
+            _ => {
+                let head = "HTTP/1.1 403 X\r\ncontent-length: 0\r\nwww-authenticate: Bearer \
+                            error=\"insufficient_scope\", scope=\"write\"\r\n\r\n";
+                return Reply::Raw(head.as_bytes().to_vec());
+            }
+        };
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        Reply::Json(answer.to_string())
+    })
+    .await;
+    let told = Arc::new(Told::default());
+    let mut test = McpTest::new(&[]);
+    test.ui = Some(Arc::clone(&told) as Arc<dyn Ui>);
+    let url = format!("http://{}/mcp", server.address);
+    test.configure(&json!({"mcpServers": {"docs": {"url": url, "exposure": "direct"}}}));
+    let running = test.start().await;
+    let result = test.call(&running, "mcp__docs__t", json!({})).await;
+    let shown = text(&result);
+    assert!(result.is_error && shown.contains("requires more permissions (write)"), "{shown}");
+    let told = told.0.lock().unwrap().clone();
+    assert!(told.iter().any(|text| text.ends_with("/mcp login docs")), "{told:?}");
+    let state = running.session.mcp().unwrap().states().remove(0).state;
+    assert!(matches!(state, ServerState::NeedsSignIn(_)), "{state:?}");
+    running.runtime.shut_down().await;
 }

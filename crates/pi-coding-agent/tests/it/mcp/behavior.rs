@@ -16,7 +16,7 @@ async fn a_declared_tool_is_called() {
     let running = test.start().await;
     let result = test.call(&running, "mcp__s__echo", json!({"message": "hi"})).await;
     assert_eq!((text(&result).as_str(), result.is_error), ("Echo: hi", false));
-    assert_eq!(result.details, Some(json!({"server": "s", "tool": "echo"})));
+    assert_eq!(result.details, Some(json!({"server": "s", "tool": "echo", "untrusted": true})));
     let request = test.model.requests().remove(0);
     let names = declared(&request);
     assert!(names.contains(&"mcp__s__echo".to_owned()), "{names:?}");

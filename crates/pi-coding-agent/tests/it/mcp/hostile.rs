@@ -3,10 +3,11 @@
 use std::fs;
 
 use pi_coding_agent::extension::ToolWait;
-use pi_coding_agent::mcp::ServerState;
+use pi_coding_agent::mcp::config::ServerConfig;
+use pi_coding_agent::mcp::{ConfiguredServer, McpOptions, McpServers, Origin, ServerState};
 use serde_json::json;
 
-use super::{McpTest, declared, text, tools};
+use super::{McpTest, PATIENCE, declared, text, tools};
 
 /// A call fails or succeeds, and the next one works.
 #[tokio::test]
@@ -117,4 +118,63 @@ async fn a_server_that_hangs_at_its_start() {
     assert_eq!(mcp.states()[1].state, ServerState::Connected);
     running.runtime.shut_down().await;
     connecting.await.unwrap().unwrap_err();
+}
+
+/// A server that does not answer is given up, and no one waits that long for its tools.
+#[tokio::test(start_paused = true)]
+async fn connecting_has_a_limit() {
+    let test = McpTest::new(&[]);
+    let servers = McpServers::new(McpOptions::new(test.env.environment("home/proj")));
+    let hanging = json!({"command": "/bin/sh", "args": ["-c", "cat > /dev/null"], "timeout": 600});
+    let config = ServerConfig::parse("hangs", &hanging).unwrap();
+    let (name, origin) = ("hangs".to_owned(), Origin::Program);
+    servers.set_servers(vec![ConfiguredServer { name, origin, config }]);
+    let start = tokio::time::Instant::now();
+    servers.wait(&ToolWait::All).await;
+    assert_eq!(start.elapsed().as_secs(), 30);
+    assert_eq!(servers.states()[0].state, ServerState::Connecting);
+    let error = servers.connect("hangs").await.unwrap_err().to_string();
+    assert!(error.contains("it was not connected within 120 s"), "{error}");
+    servers.shutdown().await;
+}
+
+/// A list that changes while it is read is read again.
+#[tokio::test]
+async fn a_change_during_the_connection_is_noticed() {
+    let test = McpTest::new(&["echo"]);
+    let tool = json!({"name": "late", "inputSchema": {}});
+    test.set_tools("tools2.json", &[tool]);
+    test.env.write("server/changes", "");
+    let running = test.start().await;
+    let mcp = running.session.mcp().unwrap().clone();
+    mcp.connect("s").await.unwrap();
+    let mut changes = mcp.changes();
+    let is_listed =
+        || mcp.tools("s").is_some_and(|tools| tools.iter().any(|one| one.name == "late"));
+    let listed = async {
+        while !is_listed() {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(PATIENCE, listed).await.unwrap();
+    running.runtime.shut_down().await;
+}
+
+/// A long message of a server with control characters does not reach the screen or the model.
+#[tokio::test]
+async fn errors_are_cleaned_and_cut() {
+    let test = McpTest::new(&["echo"]);
+    let script = "read line; id=${line#*'\"id\":'}; id=${id%%[,\\}]*}
+        printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":-32601,\"message\":\"no\"}}\\n' $id
+        read line; id=${line#*'\"id\":'}; id=${id%%[,\\}]*}
+        long=$(head -c 1000000 /dev/zero | tr '\\0' x)
+        printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":1,\"message\":\"\\\\u001b[2J%s\"}}\\n' $id $long
+        cat > /dev/null";
+    let server = json!({"command": "/bin/sh", "args": ["-c", script]});
+    test.configure(&json!({"mcpServers": {"s": server}}));
+    let running = test.start().await;
+    let error = running.session.mcp().unwrap().connect("s").await.unwrap_err().to_string();
+    assert!(error.contains("[2Jxxxx"), "{}", error.len());
+    assert!(error.len() < 5_000 && !error.contains('\u{1b}'), "{}", error.len());
+    running.runtime.shut_down().await;
 }

@@ -41,6 +41,9 @@ call() {
       text asked ;;
     model) ask sampling/createMessage '{"messages":[{"role":"user","content":{"type":"text","text":"Say hi"}}],"maxTokens":50}'
       text asked ;;
+    several) ask elicitation/create '{"message":"Which?","requestedSchema":{"type":"object","properties":{"colors":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","enum":["red","green","blue"]}}},"required":["colors"]}}'
+      text asked ;;
+    touch) notify resources/updated '{"uri":"x://a"}'; text touched ;;
     rename) cp "$directory/tools2.json" "$directory/tools.json"; notify tools/list_changed '{}'; text renamed ;;
     *) fail -32602 "no tool $1" ;;
   esac
@@ -52,12 +55,17 @@ while IFS= read -r line; do
   id=${line#*'"id":'}; id=${id%%[,\}]*}
   echo "$method" >> "$directory/log"
   case $method in
-    initialize) reply '{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"sh","version":"1"},"instructions":"Tools for tests.\nMore of it."}' ;;
+    initialize) reply '{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"sh","version":"1"},"instructions":"Tools for tests.\nMore of it."}' ;;
+    notifications/initialized) if [ -e "$directory/changes" ]; then
+        cp "$directory/tools2.json" "$directory/tools.json"; rm "$directory/changes"
+        notify tools/list_changed '{}'
+      fi ;;
     notifications/*) ;;
     tools/list) reply "$(cat "$directory/tools.json")" ;;
     tools/call) name=${line#*'"name":"'}; call "${name%%'"'*}" ;;
     resources/list) reply '{"resources":[{"uri":"x://a","name":"a","mimeType":"text/plain"},{"uri":"ui://b","name":"b"}]}' ;;
     resources/templates/list) reply '{"resourceTemplates":[{"uriTemplate":"x://{id}","name":"t"}]}' ;;
+    resources/subscribe) reply '{}' ;;
     resources/read) reply '{"contents":[{"uri":"x://a","text":"content of a"}]}' ;;
     prompts/list) reply '{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who","required":true}]}]}' ;;
     prompts/get) who=${line#*'"who":"'}; reply "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Greet ${who%%'"'*}\"}}]}" ;;
