@@ -4,7 +4,7 @@
 //! (`options`): a `server` has a state, lists and a connection (`connect`, `process`, `handler`,
 //! `log`), its lists outlive sessions (`cache`). `extension` brings them into a session: it registers
 //! what `register` makes of the lists (`names`, `parameters`, `text`, `tool`, `result`, `images`,
-//! `resources`, `prompts`), adds the `section` of the system prompt, and judges calls
+//! `resources`, `watched`, `prompts`), adds the `section` of the system prompt, and judges calls
 //! (`judge`, `pins`).
 //! `elicitation` and `sampling` answer the questions of servers.
 //!
@@ -39,6 +39,7 @@ mod servers;
 mod state;
 mod text;
 mod tool;
+mod watched;
 
 pub use command::OpenPage;
 pub(crate) use extension::McpExtension;

@@ -75,8 +75,10 @@ impl Handler for ServerHandler {
     fn changed(&self, changed: Changed) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             let Some((shared, server)) = self.both() else { return };
-            if !matches!(changed, Changed::Tools | Changed::Prompts) {
-                return;
+            match changed {
+                Changed::Resource(uri) => return server.watched.changed(&uri),
+                Changed::Resources => return,
+                Changed::Tools | Changed::Prompts => {}
             }
             // If the connection is not stored yet, the lists are read again when it is.
             server.note_change();

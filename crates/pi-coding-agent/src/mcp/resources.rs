@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput};
-use pi_mcp::client::{CallOptions, ClientError};
+use pi_mcp::client::{CallOptions, Client, ClientError};
 use pi_protocol::{CancelToken, Effects, Tool, UserBlock};
 use serde_json::{Map, Value, json};
 
@@ -91,6 +91,7 @@ fn result(operation: Operation) -> Value {
         "properties": {
             "server": string, "name": string, "title": string,
             "mimeType": string, "description": string,
+            "changed": { "type": "boolean", "description": "Changed since you read it" },
         },
         "required": ["server", "name", kind.address()],
     });
@@ -279,9 +280,23 @@ async fn items(
                 named.insert(field.to_owned(), value.clone());
             }
         }
+        let uri = item.get("uri").and_then(Value::as_str);
+        if uri.is_some_and(|uri| server.watched.has_changed(uri)) {
+            named.insert("changed".to_owned(), true.into());
+        }
         Value::Object(named)
     });
     Ok(named.collect())
+}
+
+/// Asks a server to announce changes of a resource, if it can. Nothing waits for its answer.
+fn subscribe(server: &Arc<Server>, client: &Client, uri: &str) {
+    let resources = client.facts().capabilities.resources;
+    if resources.is_some_and(|resources| resources.subscribe) && server.watched.read(uri) {
+        let (client, uri) = (client.clone(), uri.to_owned());
+        // Without a subscription, changes are not noticed; reading works all the same.
+        tokio::spawn(async move { client.subscribe(&uri).await });
+    }
 }
 
 async fn read(
@@ -297,6 +312,7 @@ async fn read(
     let server = chosen.first().ok_or_else(|| failed(format!("MCP server \"{name}\" is gone")))?;
     let client = servers.client(server).await.map_err(|error| failed(error.to_string()))?;
     let options = CallOptions::cancelled_by(cancel.clone());
+    subscribe(server, &client, uri);
     let read = match client.read_resource(uri, &options).await {
         Ok(read) => read,
         Err(ClientError::Remote(error)) => return Ok(error_output(name, tool, &error.message)),

@@ -13,6 +13,7 @@ use super::fingerprint;
 use super::log::ServerLog;
 use super::process::ServerProcess;
 use super::state::{ConfiguredServer, Origin, ServerState, ServerStatus};
+use super::watched::Watched;
 use crate::Environment;
 
 /// One server of a session.
@@ -28,6 +29,8 @@ pub(super) struct Server {
     lists: Mutex<Known>,
     /// The server announced a change of its lists that was not read yet.
     has_changed: AtomicBool,
+    /// Resources that the model has read.
+    pub(super) watched: Watched,
 }
 
 /// An open connection.
@@ -63,6 +66,7 @@ impl Server {
             link: Mutex::default(),
             lists: Mutex::new(Known::Unread),
             has_changed: AtomicBool::new(false),
+            watched: Watched::default(),
         }
     }
 
@@ -99,6 +103,7 @@ impl Server {
     }
 
     pub(super) fn set_link(&self, link: Link) {
+        self.watched.reconnected();
         *self.link() = Some(link);
     }
 

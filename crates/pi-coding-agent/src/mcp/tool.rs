@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pi_agent::{AgentTool, BoxFuture, Invocation, ToolError, ToolOutput, Updates};
 use pi_mcp::client::{CallOptions, ClientError};
 use pi_mcp::protocol::{Progress, Tool as RemoteTool};
-use pi_protocol::{Effects, Tool};
+use pi_protocol::{Effects, Tool, UserBlock};
 use serde_json::{Map, Value, json};
 
 use super::config::Transport;
@@ -81,7 +81,8 @@ impl McpTool {
         match client.call_tool(remote, arguments, &options).await {
             Ok(result) => {
                 let result = serde_json::to_value(result).unwrap_or_default();
-                Ok(tool_output(&self.server.name, remote, result, &servers.0.files))
+                let output = tool_output(&self.server.name, remote, result, &servers.0.files);
+                Ok(self.with_news(output))
             }
             Err(ClientError::Remote(error)) => {
                 Ok(error_output(&self.server.name, remote, &error.message))
@@ -96,6 +97,21 @@ impl McpTool {
                 Err(ToolError::new(format!("MCP server {server}: {error}")))
             }
         }
+    }
+
+    /// Adds which resources have changed since the model read them.
+    fn with_news(&self, mut output: ToolOutput) -> ToolOutput {
+        let news = self.server.watched.take_news();
+        if !news.is_empty() {
+            let uris: Vec<String> = news.iter().map(|uri| text::clean_line(uri, 200)).collect();
+            output.content.push(UserBlock::text(format!(
+                "[Resources of the MCP server {} that changed since you read them: {}. Read them \
+                 again if you need them.]",
+                self.server.name,
+                uris.join(", ")
+            )));
+        }
+        output
     }
 
     /// Returns true if the present list of the server has another tool of this name. A connection

@@ -207,3 +207,27 @@ async fn broken_servers_are_reported() {
     assert_eq!(reason("off"), "disabled");
     created.runtime.shut_down().await;
 }
+
+/// The model is told once that a resource which it has read has changed. Lists mark it until then.
+#[tokio::test]
+async fn changes_of_resources_are_announced() {
+    let test = McpTest::new(&["echo", "touch"]);
+    let running = test.start().await;
+    let read = json!({"server": "s", "uri": "x://a"});
+    test.call(&running, "read_mcp_resource", read.clone()).await;
+    test.call(&running, "mcp__s__touch", json!({})).await;
+    assert_eq!(test.count("resources/subscribe"), 1);
+    let marked = "\"changed\":true";
+    let listed = async || text(&test.call(&running, "list_mcp_resources", json!({})).await);
+    let is_marked = async { while !listed().await.contains(marked) {} };
+    tokio::time::timeout(PATIENCE, is_marked).await.unwrap();
+    let note = "[Resources of the MCP server s that changed since you read them: x://a. Read them \
+                again if you need them.]";
+    for expected in [format!("Echo: hi\n{note}"), "Echo: hi".to_owned()] {
+        let result = test.call(&running, "mcp__s__echo", json!({"message": "hi"})).await;
+        assert_eq!(text(&result), expected);
+    }
+    test.call(&running, "read_mcp_resource", read).await;
+    assert!(!listed().await.contains(marked));
+    running.runtime.shut_down().await;
+}
