@@ -18,7 +18,8 @@ use pi_extensions::{
 use crate::exit::note;
 use crate::terminal_owner;
 
-/// Returns the function that opens extension files. The host costs nothing until it is called.
+/// Returns the function that opens extension files. The host costs nothing until it is called. The
+/// rights of extensions follow from these options: options that change later need a new function.
 pub(crate) fn opener(options: &AgentOptions) -> OpenExtension {
     let environment = &options.environment;
     let (cwd, directory) = (environment.cwd.clone(), environment.agent_directory.clone());

@@ -110,7 +110,11 @@ pub(crate) async fn create_silently(
     options.mode = mode;
     let packages = packages::prepare(arguments.offline, &mut options).await;
     let packages = packages.map_err(Refused::Package)?;
+    // Callers may have made the options stricter, and so does an agent spec; its sub-agents take over
+    // the options from before it. Extensions have the rights of these options, not of earlier ones.
+    renew_opener(&mut options);
     let agent_warnings = apply_agent(arguments, &mut options).map_err(Refused::Usage)?;
+    renew_opener(&mut options);
     let created = Box::pin(create_agent_session(options)).await;
     let Created { runtime, diagnostics, omissions, .. } = created.map_err(|mut refused| {
         refused.diagnostics = packages.merge(std::mem::take(&mut refused.diagnostics));
@@ -121,6 +125,13 @@ pub(crate) async fn create_silently(
     let mut diagnostics = packages.merge(diagnostics);
     diagnostics.extend(agent_warnings);
     Ok(Agent { runtime, notices: given.chain(notices(&diagnostics, &omissions)).collect() })
+}
+
+/// Gives extension files the rights of the options as they are now.
+fn renew_opener(options: &mut AgentOptions) {
+    if options.open_extension.is_some() {
+        options.open_extension = Some(extensions::opener(options));
+    }
 }
 
 /// Applies the agent spec of the command line. Returns warnings about it.
