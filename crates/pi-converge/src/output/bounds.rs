@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Largest size of a schema as JSON text.
-const MAX_BYTES: usize = 4 << 20;
+/// Largest size of a schema of the user as JSON text.
+pub(super) const MAX_BYTES: usize = 4 << 20;
 
 /// Largest number of subschemas that may apply to one place of a value.
 const MAX_EXPANSION: u64 = 20_000;
 
 /// Longest time of a check. A result of 10 MB takes about a second in a debug build.
-const MAX_TIME: Duration = Duration::from_secs(60);
+pub(super) const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Stack of the thread that compiles and checks: both recurse along references.
 const STACK: usize = 64 << 20;
@@ -26,8 +26,11 @@ const IN_PLACE: &[&str] =
     &["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"];
 
 /// Performs `work` on a thread of its own, with a large stack. Returns `None` if the work does not
-/// end in time, or panics.
-pub(super) fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+/// end within `time`, or panics.
+pub(super) fn bounded<T: Send + 'static>(
+    time: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::Builder::new().name("schema".to_owned()).stack_size(STACK);
     // A thread that does not end in time ends with the process.
@@ -37,16 +40,17 @@ pub(super) fn bounded<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
             let _ = sender.send(work());
         })
         .ok()?;
-    receiver.recv_timeout(MAX_TIME).ok()
+    receiver.recv_timeout(time).ok()
 }
 
-/// Returns the reason why a schema is too large to be applied.
-pub(super) fn too_large(schema: &Value) -> Option<String> {
+/// Returns the reason why a schema is too large to be applied: it has more than `most` bytes, or it
+/// expands too far.
+pub(super) fn too_large(schema: &Value, most: usize) -> Option<String> {
     let mut size = Size(0);
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut size, schema);
-    if size.0 > MAX_BYTES {
-        return Some(format!("the schema has more than {MAX_BYTES} bytes"));
+    if size.0 > most {
+        return Some(format!("the schema has more than {most} bytes"));
     }
     let mut expansion = Expansion { root: schema, known: HashMap::new() };
     expansion.find_excess(schema).map(|path| {

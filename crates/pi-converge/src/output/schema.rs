@@ -1,11 +1,12 @@
 //! A compiled schema: that of the user, in full, independent of what a provider enforces.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use boon::{CompileError, Compiler, SchemaIndex, Schemas, UrlLoader};
 use serde_json::{Map, Value};
 
-use super::bounds::{bounded, too_large};
+use super::bounds::{MAX_BYTES, MAX_TIME, bounded, too_large};
 use super::violation::{Violation, violations};
 
 /// The address of the schema, for references within it.
@@ -45,14 +46,24 @@ impl OutputContract {
     /// Compiles a schema: draft 2020-12, or the draft that `$schema` names. Formats are checked.
     /// Nothing is loaded from files or the network.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
+        Self::compile_within(schema, MAX_BYTES, MAX_TIME)
+    }
+
+    /// Compiles a schema like [`Self::compile`], within a size as JSON text and a time: for schemas
+    /// of other programs. The caller waits, so this does not belong on the thread of a runtime.
+    pub fn compile_within(
+        schema: &Value,
+        bytes: usize,
+        time: Duration,
+    ) -> Result<Self, SchemaError> {
         let schema = Arc::new(schema.clone());
         let source = Arc::clone(&schema);
-        let compiled = bounded(move || {
+        let compiled = bounded(time, move || {
             if !matches!(*source, Value::Object(_) | Value::Bool(_)) {
                 let message = format!("expected an object, got {}", type_name(&source));
                 return Err(SchemaError::Invalid(Violation { pointer: String::new(), message }));
             }
-            if let Some(reason) = too_large(&source) {
+            if let Some(reason) = too_large(&source, bytes) {
                 return Err(SchemaError::TooLarge(reason));
             }
             compile(&source)
@@ -70,7 +81,7 @@ impl OutputContract {
     /// Checks a value. An empty list says that the value matches.
     pub async fn check(&self, value: &Arc<Value>) -> Vec<Violation> {
         let (contract, value) = (self.clone(), Arc::clone(value));
-        let check = move || bounded(move || contract.check_now(&value));
+        let check = move || bounded(MAX_TIME, move || contract.check_now(&value));
         match tokio::task::spawn_blocking(check).await {
             Ok(Some(violations)) => violations,
             Ok(None) | Err(_) => {
