@@ -39,6 +39,9 @@ const CONNECTIONS: usize = 128;
 /// The time that a client has to send the headers of a request.
 const HEADERS_WAIT: Duration = Duration::from_secs(15);
 
+/// The time after which a connection that the system refused is tried again.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
 /// Who may use a server over HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
@@ -47,6 +50,16 @@ pub struct HttpOptions {
     pub hosts: Vec<String>,
     /// The token that requests must have.
     pub token: Option<String>,
+}
+
+impl HttpOptions {
+    /// Checks that a server at an address may be used without more than these options.
+    pub fn check(&self, address: SocketAddr) -> Result<(), HttpError> {
+        match address.ip().is_loopback() || self.token.is_some() {
+            true => Ok(()),
+            false => Err(HttpError::TokenRequired(address)),
+        }
+    }
 }
 
 /// A server over HTTP could not start or go on.
@@ -62,16 +75,14 @@ pub enum HttpError {
 }
 
 impl Server {
-    /// Serves clients over HTTP until the socket fails; drop the future to stop it.
+    /// Serves clients over HTTP; drop the future to stop it.
     pub async fn serve_http(
         &self,
         listener: TcpListener,
         options: HttpOptions,
     ) -> Result<(), HttpError> {
         let address = listener.local_addr()?;
-        if !address.ip().is_loopback() && options.token.is_none() {
-            return Err(HttpError::TokenRequired(address));
-        }
+        options.check(address)?;
         let http = Arc::new(Http {
             server: self.clone(),
             gate: headers::Gate::new(address, options),
@@ -86,7 +97,11 @@ impl Server {
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(error) if is_of_connection(&error) => continue,
-                Err(error) => return Err(error.into()),
+                // Descriptors or memory are used up: connections that end make room.
+                Err(_) => {
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
             };
             let http = Arc::clone(&http);
             connections.spawn(async move {
