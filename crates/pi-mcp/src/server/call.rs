@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::Server;
 use super::client::Client;
-use super::context::{Context, Event, cancelled};
+use super::context::{Context, Event, ProgressToken, cancelled};
 
 /// The time that a cancelled call has to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(10);
@@ -35,6 +35,8 @@ pub(super) struct Call {
     pub(super) given: Map<String, Value>,
     /// The time that the result of a task is kept, as an old client asked for.
     pub(super) ttl: Option<Duration>,
+    /// The token of the request that the client waits for now.
+    pub(super) progress_token: ProgressToken,
     cancel: CancelToken,
     events: mpsc::Receiver<Event>,
 }
@@ -61,7 +63,9 @@ impl Call {
             && if client.is_modern() { client.has_extension(super::TASKS) } else { task.is_some() };
         let (sender, events) = mpsc::channel(EVENTS);
         let changes = server.changes().clone();
-        let context = Context::new(client, params.get("_meta"), can_start_task, sender, changes);
+        let progress_token = ProgressToken::default();
+        progress_token.set(params.get("_meta"));
+        let context = Context::new(client, progress_token.clone(), can_start_task, sender, changes);
         let cancel = context.cancel().clone();
         let service = server.service().clone();
         let Identity { method, name, arguments } = identity.clone();
@@ -81,7 +85,8 @@ impl Call {
         });
         let ttl = task.and_then(|task| task["ttl"].as_u64()).map(Duration::from_millis);
         let given = params.get("inputResponses").and_then(Value::as_object);
-        Self { identity, given: given.cloned().unwrap_or_default(), ttl, cancel, events }
+        let given = given.cloned().unwrap_or_default();
+        Self { identity, given, ttl, progress_token, cancel, events }
     }
 
     /// Returns the next event; `None` if the call ended without a result.

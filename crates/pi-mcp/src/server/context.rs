@@ -4,7 +4,7 @@
 //! client the call is parked, and goes on when the client repeats its request with the answer.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_jsonrpc::{Error, Notification};
 use pi_protocol::CancelToken;
@@ -73,9 +73,15 @@ pub(super) struct Ask {
     pub(super) open: Vec<Question>,
     answers: Answers,
     reply: oneshot::Sender<Result<Answers, Error>>,
+    withdrawn: CancelToken,
 }
 
 impl Ask {
+    /// Returns the token that is cancelled when the call does not wait any more.
+    pub(super) fn withdrawn(&self) -> &CancelToken {
+        &self.withdrawn
+    }
+
     /// Takes the answers that fit an open question. Each answers one question: a later one with
     /// the same key is asked again.
     pub(super) fn take(&mut self, given: &mut Map<String, Value>) {
@@ -104,6 +110,34 @@ impl Ask {
     }
 }
 
+/// Cancels a token when it is dropped.
+struct CancelOnDrop(CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// The token that a client wants progress with. Clones are the same: a client that continues a
+/// parked call has a new one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ProgressToken(Arc<Mutex<Option<Value>>>);
+
+impl ProgressToken {
+    /// Takes the token of a request, or none.
+    pub(super) fn set(&self, meta: Option<&Value>) {
+        let token = meta
+            .and_then(|meta| meta.get("progressToken"))
+            .filter(|token| token.is_string() || token.is_number());
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = token.cloned();
+    }
+
+    fn get(&self) -> Option<Value> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// What a running call sends to the one who drives it.
 #[derive(Debug)]
 pub(super) enum Event {
@@ -124,7 +158,7 @@ pub struct Context(Arc<Inner>);
 struct Inner {
     client: Client,
     cancel: CancelToken,
-    progress_token: Option<Value>,
+    progress_token: ProgressToken,
     can_start_task: bool,
     events: mpsc::Sender<Event>,
     changes: broadcast::Sender<Change>,
@@ -133,15 +167,11 @@ struct Inner {
 impl Context {
     pub(super) fn new(
         client: Client,
-        meta: Option<&Value>,
+        progress_token: ProgressToken,
         can_start_task: bool,
         events: mpsc::Sender<Event>,
         changes: broadcast::Sender<Change>,
     ) -> Self {
-        let progress_token = meta
-            .and_then(|meta| meta.get("progressToken"))
-            .filter(|token| token.is_string() || token.is_number())
-            .cloned();
         let cancel = CancelToken::new();
         Self(Arc::new(Inner { client, cancel, progress_token, can_start_task, events, changes }))
     }
@@ -158,7 +188,7 @@ impl Context {
 
     /// Reports progress, if the client wants it. It is left out if the client reads too slowly.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        let Some(token) = &self.0.progress_token else { return };
+        let Some(token) = self.0.progress_token.get() else { return };
         let mut params = json!({ "progressToken": token, "progress": number(progress) });
         if let Some(total) = total {
             params["total"] = number(total);
@@ -184,8 +214,10 @@ impl Context {
         for question in &questions {
             self.0.client.require(question.kind.capability())?;
         }
+        let withdrawn = CancelToken::new();
+        let _withdraw = CancelOnDrop(withdrawn.clone());
         let (reply, answers) = oneshot::channel();
-        let ask = Ask { open: questions, answers: Answers::new(), reply };
+        let ask = Ask { open: questions, answers: Answers::new(), reply, withdrawn };
         self.send(Event::Ask(ask)).await?;
         answers.await.map_err(|_| cancelled())?
     }

@@ -1,5 +1,7 @@
 //! The meaning of a request: an answer, a call that takes time, or a subscription.
 
+use std::sync::Arc;
+
 use pi_jsonrpc::Error;
 use serde_json::{Map, Value, json};
 
@@ -9,6 +11,7 @@ use super::context::Ask;
 use super::listen::Filter;
 use super::service::Listing;
 use super::session::Session;
+use super::tasks::Task;
 use super::{Server, TASKS, envelope};
 
 /// The items of one page of a list.
@@ -28,6 +31,8 @@ pub(super) enum Step {
     Resume(Call, Ask),
     /// The client listens.
     Listen(Filter),
+    /// An old client waits for the result of its task.
+    Result(Arc<Task>),
 }
 
 /// A request with what is known about its client.
@@ -63,9 +68,9 @@ async fn step(server: &Server, asked: &Asked<'_>) -> Result<Step, Error> {
         return reply(list(server, listing, &params, is_modern).await);
     }
     if let Some(session) = asked.session
-        && let Some(result) = legacy(server, session, method, &params).await
+        && let Some(result) = legacy(server, session, method, &params)
     {
-        return reply(result);
+        return result;
     }
     match method {
         "server/discover" if is_modern => reply(Ok(discover(server))),
@@ -94,23 +99,23 @@ fn reply(result: Result<Value, Error>) -> Result<Step, Error> {
 }
 
 /// Answers the methods that only old clients have.
-async fn legacy(
+fn legacy(
     server: &Server,
     session: &Session,
     method: &str,
     params: &Map<String, Value>,
-) -> Option<Result<Value, Error>> {
+) -> Option<Result<Step, Error>> {
     let offers = server.about().offers;
     let tasks = server.tasks();
     Some(match method {
-        "ping" => Ok(json!({})),
-        "logging/setLevel" if offers.logging => session.set_level(params),
-        "resources/subscribe" if offers.resources => session.subscribe(params, true),
-        "resources/unsubscribe" if offers.resources => session.subscribe(params, false),
-        "tasks/get" if offers.tasks => tasks.get(params, false),
-        "tasks/result" if offers.tasks => tasks.result(params).await,
-        "tasks/list" if offers.tasks => Ok(tasks.list()),
-        "tasks/cancel" if offers.tasks => tasks.cancel(params, false),
+        "ping" => reply(Ok(json!({}))),
+        "logging/setLevel" if offers.logging => reply(session.set_level(params)),
+        "resources/subscribe" if offers.resources => reply(session.subscribe(params, true)),
+        "resources/unsubscribe" if offers.resources => reply(session.subscribe(params, false)),
+        "tasks/get" if offers.tasks => reply(tasks.get(params, false)),
+        "tasks/result" if offers.tasks => tasks.find(params, false).map(Step::Result),
+        "tasks/list" if offers.tasks => reply(Ok(tasks.list())),
+        "tasks/cancel" if offers.tasks => reply(tasks.cancel(params, false)),
         _ => return None,
     })
 }
@@ -189,6 +194,7 @@ fn call(
         Some(Value::String(state)) => {
             let (mut call, ask) = server.parked().resume(state, &identity)?;
             call.given = given.cloned().unwrap_or_default();
+            call.progress_token.set(params.get("_meta"));
             Ok(Step::Resume(call, ask))
         }
         Some(_) => Err(Error::invalid_params("`requestState` must be a text")),

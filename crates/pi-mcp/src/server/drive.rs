@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_jsonrpc::connection::BoxFuture;
-use pi_jsonrpc::{Error, Notification};
+use pi_jsonrpc::{Error, Id, Notification};
+use pi_protocol::CancelToken;
 use serde_json::{Value, json};
 
 use super::call::Call;
-use super::context::{Ask, Event, cancelled};
+use super::context::{Ask, Event, Question, cancelled};
 use super::dispatch::cacheable;
 use super::{Server, envelope};
 
-/// The time that an old client has for a question.
-const ANSWER_WAIT: Duration = Duration::from_secs(30 * 60);
+/// The time that a client has for a question.
+pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(30 * 60);
 
 /// The way to the client of one request.
 pub(super) trait Outlet: Send + Sync + 'static {
@@ -25,6 +26,16 @@ pub(super) trait Outlet: Send + Sync + 'static {
 
     /// Closes the stream for now, if there is one that can be continued.
     fn close_stream(&self) {}
+
+    /// Returns true if messages arrive only while the client reads a stream.
+    fn is_stream(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the client reads the stream now.
+    fn is_read(&self) -> bool {
+        true
+    }
 }
 
 /// Drives a call until its request has a response.
@@ -95,22 +106,51 @@ fn input_required(server: &Server, call: Call, ask: Ask) -> Value {
 }
 
 /// Asks an old client. The call goes on meanwhile.
-pub(super) fn question(mut ask: Ask, outlet: &Arc<dyn Outlet>) {
+fn question(mut ask: Ask, outlet: &Arc<dyn Outlet>) {
     let outlet = Arc::clone(outlet);
     tokio::spawn(async move {
-        while let Some(question) = ask.open.first().cloned() {
-            let asking = outlet.ask(question.kind.method(), question.params.clone());
-            let answer = match tokio::time::timeout(ANSWER_WAIT, asking).await {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(error)) => return ask.settle(Err(error)),
-                Err(_) => return ask.settle(Err(Error::internal("The client did not answer"))),
-            };
-            ask.take(&mut [(question.key.clone(), answer)].into_iter().collect());
-            if ask.open.first() == Some(&question) {
-                let problem = format!("{} got an invalid answer", question.kind.method());
-                return ask.settle(Err(Error::internal(problem)));
-            }
-        }
-        ask.settle(Ok(()));
+        let withdrawn = ask.withdrawn().clone();
+        let asking = answers(&mut ask, |question| {
+            let outlet = Arc::clone(&outlet);
+            async move { outlet.ask(question.kind.method(), question.params).await }
+        });
+        let result = in_time(&withdrawn, asking).await;
+        ask.settle(result);
     });
+}
+
+/// Waits for answers: as long as the call waits for them, and not for ever.
+pub(super) async fn in_time(
+    withdrawn: &CancelToken,
+    asking: impl Future<Output = Result<(), Error>>,
+) -> Result<(), Error> {
+    tokio::select! {
+        biased;
+        () = withdrawn.cancelled() => Err(cancelled()),
+        asked = tokio::time::timeout(ANSWER_WAIT, asking) => {
+            asked.unwrap_or_else(|_| Err(Error::internal("The client did not answer")))
+        }
+    }
+}
+
+/// Asks the open questions one by one.
+pub(super) async fn answers<F>(ask: &mut Ask, put: impl Fn(Question) -> F) -> Result<(), Error>
+where
+    F: Future<Output = Result<Value, Error>>,
+{
+    while let Some(question) = ask.open.first().cloned() {
+        let answer = put(question.clone()).await?;
+        ask.take(&mut [(question.key.clone(), answer)].into_iter().collect());
+        if ask.open.first() == Some(&question) {
+            let problem = format!("{} got an invalid answer", question.kind.method());
+            return Err(Error::internal(problem));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the notification that no one waits for the answer to a request any more.
+pub(super) fn withdrawal(id: &Id) -> Notification {
+    let params = json!({ "requestId": id, "reason": "The call does not wait any more" });
+    Notification { method: "notifications/cancelled".to_owned(), params: Some(params) }
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use pi_jsonrpc::connection::BoxFuture;
-use pi_jsonrpc::{CallError, Connection, Ended, Error, Id, Incoming, Limits, Notification};
+use pi_jsonrpc::{
+    CallError, Connection, Ended, Error, Id, Incoming, Limits, Message, Notification,
+};
 use pi_protocol::CancelToken;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -14,7 +16,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::client::Client;
 use super::context::cancelled;
 use super::dispatch::{Asked, Step, dispatch};
-use super::drive::{Outlet, drive, resume};
+use super::drive::{Outlet, drive, resume, withdrawal};
 use super::listen::listen;
 use super::session::Session;
 use super::{MODERN, Server, envelope};
@@ -67,6 +69,7 @@ impl Pipes {
     }
 
     async fn answer(&self, request: Incoming) -> Result<Value, Error> {
+        let _running = Running { pipes: self, id: &request.id };
         let params = request.params.as_ref();
         let is_modern = envelope::is_modern(params);
         if request.method == "initialize" && !is_modern {
@@ -80,13 +83,12 @@ impl Pipes {
             None if request.method == "ping" && !is_modern => return Ok(json!({})),
             None => read_modern(params)?,
         };
-        let cancel = CancelToken::new();
-        self.running().insert(request.id.clone(), cancel.clone());
-        let _running = Running { pipes: self, id: &request.id };
+        let cancel = self.running().get(&request.id).cloned().unwrap_or_default();
         tokio::select! {
-            result = self.perform(&request, client, session.as_deref()) => result,
+            biased;
             // What runs for the request is dropped, and so is cancelled.
             () = cancel.cancelled() => Err(cancelled()),
+            result = self.perform(&request, client, session.as_deref()) => result,
         }
     }
 
@@ -106,6 +108,7 @@ impl Pipes {
             Step::Call(call) => drive(&self.server, call, is_modern, outlet).await,
             Step::Resume(call, ask) => resume(&self.server, call, ask, outlet).await,
             Step::Listen(filter) => listen(&self.server, filter, id, &*outlet).await,
+            Step::Result(task) => task.result(outlet).await,
         }
     }
 }
@@ -133,6 +136,11 @@ impl pi_jsonrpc::Service for Pipes {
         Box::pin(self.answer(request))
     }
 
+    fn received(&self, request: &Incoming) {
+        // In the order of the messages: a cancellation may follow before the request is looked at.
+        self.running().insert(request.id.clone(), CancelToken::new());
+    }
+
     fn notification(&self, method: &str, params: Option<Value>) {
         if method != "notifications/cancelled" {
             return;
@@ -157,12 +165,32 @@ impl Outlet for PipeOutlet {
 
     fn ask(&self, method: &'static str, params: Value) -> BoxFuture<'_, Result<Value, Error>> {
         Box::pin(async move {
-            self.0.call(method, Some(params)).await.map_err(|error| match error {
+            let failed = |error| match error {
                 CallError::Remote(error) => error,
                 CallError::Closed(reason) => Error::internal(reason),
                 error @ CallError::TooLong(_) => Error::internal(error),
-            })
+            };
+            let pending = self.0.start(method, |_| Some(params)).await.map_err(failed)?;
+            let mut open = OpenQuestion { connection: &self.0, id: Some(pending.id().clone()) };
+            let answer = pending.response().await;
+            open.id = None;
+            answer.map_err(failed)
         })
+    }
+}
+
+/// A question without an answer. The client is told if no one waits for the answer any more.
+struct OpenQuestion<'a> {
+    connection: &'a Connection,
+    id: Option<Id>,
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let notification = withdrawal(&id);
+            self.connection.try_send(Message::Notification(notification));
+        }
     }
 }
 

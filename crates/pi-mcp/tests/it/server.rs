@@ -4,8 +4,11 @@ mod http;
 mod own_client;
 mod pipes;
 mod refusals;
+mod tasks;
+mod waiting;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pi_jsonrpc::Error;
 use pi_jsonrpc::connection::BoxFuture;
@@ -81,6 +84,32 @@ impl Service for Fixture {
                     context.start_task().await?;
                     let answers = context.ask(vec![name_question()]).await?;
                     Ok(text_result(format!("Done for {}", answers["who"]["content"]["name"])))
+                }
+                "steps" => {
+                    context.ask(vec![name_question()]).await?;
+                    context.progress(2.0, None, Some("answered"));
+                    Ok(text_result("done"))
+                }
+                "impatient" => {
+                    if context.can_start_task() {
+                        context.start_task().await?;
+                    }
+                    let asking = context.ask(vec![name_question()]);
+                    match tokio::time::timeout(Duration::from_secs(60), asking).await {
+                        Err(_) => drop(self.reports.send("timed out")),
+                        Ok(_) => drop(self.reports.send("asked")),
+                    }
+                    context.cancel().cancelled().await;
+                    Ok(text_result("too late"))
+                }
+                "patient" => {
+                    let asked = context.ask(vec![name_question()]).await;
+                    let _ = self.reports.send(if asked.is_ok() { "asked" } else { "given up" });
+                    Ok(text_result("done"))
+                }
+                "quick" => {
+                    context.start_task().await?;
+                    Ok(text_result("done"))
                 }
                 "change" => {
                     context.changed(Change::Resources);

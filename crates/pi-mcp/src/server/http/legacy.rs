@@ -1,16 +1,18 @@
 //! Requests of old clients: sessions, streams that can be continued, and their end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use pi_jsonrpc::{Error, Id, Message, Notification, Request};
+use pi_protocol::CancelToken;
 use serde_json::Value;
 
 use super::super::LEGACY;
 use super::super::context::cancelled;
 use super::super::dispatch::{Asked, Step, dispatch};
-use super::super::drive::drive;
+use super::super::drive::{Outlet, drive};
 use super::super::session::Session;
 use super::body::{self, Body};
 use super::headers::{self, SESSION, VERSION};
@@ -21,6 +23,9 @@ use super::{Http, problem};
 
 /// The most requests of a session at a time.
 const REQUESTS: usize = 64;
+
+/// The time that a client has to come back for the response to a request.
+const ABANDONED: Duration = Duration::from_secs(5 * 60);
 
 /// Answers a message of an old client.
 pub(super) async fn post(http: &Http, headers: &HeaderMap, message: Message) -> Response<Body> {
@@ -146,9 +151,13 @@ async fn perform(
     let client = session.session.client();
     let asked =
         Asked { method: &method, params: params.as_ref(), client, session: Some(&session.session) };
-    let call = match dispatch(&http.server, asked).await {
-        Step::Call(call) => call,
-        Step::Reply(result) => return body::json(StatusCode::OK, &Message::response(id, result)),
+    let step = dispatch(&http.server, asked).await;
+    let cancel = match &step {
+        Step::Call(call) => call.cancel_token().clone(),
+        Step::Result(_) => CancelToken::new(),
+        Step::Reply(result) => {
+            return body::json(StatusCode::OK, &Message::response(id, result.clone()));
+        }
         Step::Resume(..) | Step::Listen(_) => {
             let error = Error::method_not_found(&method);
             return body::json(StatusCode::OK, &Message::response(id, Err(error)));
@@ -159,15 +168,24 @@ async fn perform(
         let error = Error::internal("Too many requests at a time");
         return body::json(StatusCode::OK, &Message::response(id, Err(error)));
     };
-    let cancel = call.cancel_token().clone();
     session.running().insert(id.clone(), cancel.clone());
-    let outlet = Arc::new(SessionOutlet { session: Arc::clone(session), log: Arc::clone(&log) });
+    let outlet: Arc<dyn Outlet> =
+        Arc::new(SessionOutlet { session: Arc::clone(session), log: Arc::clone(&log) });
     let (server, own, writing) = (http.server.clone(), Arc::clone(session), Arc::clone(&log));
     tokio::spawn(async move {
+        let working = async {
+            match step {
+                Step::Call(call) => drive(&server, call, false, outlet).await,
+                Step::Result(task) => task.result(outlet).await,
+                _ => Err(cancelled()),
+            }
+        };
         let result: Result<Value, Error> = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(cancelled()),
-            result = drive(&server, call, false, outlet) => result,
+            result = working => result,
+            // The client is gone. What runs for it is dropped, and so is cancelled.
+            () = writing.abandoned(ABANDONED) => Err(cancelled()),
         };
         own.running().remove(&id);
         writing.finish(&Message::response(id, result));

@@ -53,6 +53,7 @@ pub(super) async fn post(http: &Http, headers: &HeaderMap, message: Message) -> 
             Step::Call(call) => drive(&server, call, true, outlet).await,
             Step::Resume(call, ask) => resume(&server, call, ask, outlet).await,
             Step::Listen(filter) => listen(&server, filter, &request.id, &*outlet).await,
+            Step::Result(task) => task.result(outlet).await,
         };
         writing.finish(&Message::response(request.id, result));
     });

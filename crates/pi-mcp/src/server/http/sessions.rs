@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Calls, Error, Id, Message, Notification};
@@ -11,15 +11,20 @@ use pi_protocol::CancelToken;
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, oneshot};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::super::drive::Outlet;
+use super::super::drive::{Outlet, withdrawal};
 use super::super::service::Change;
 use super::super::session::Session;
 use super::stream::Log;
 
 /// The most sessions. The one that was idle for longest makes room.
 const SESSIONS: usize = 64;
+
+/// The time after which a session ends that has no requests and no stream.
+const IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The most streams of a session, those that have ended included.
 const STREAMS: usize = 32;
@@ -29,7 +34,9 @@ const STANDING: u64 = 0;
 
 /// All sessions by id.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Arc<HttpSession>>>);
+pub(super) struct Sessions(Arc<ById>);
+
+type ById = Mutex<HashMap<String, Arc<HttpSession>>>;
 
 impl Sessions {
     /// Adds a session. Returns its id.
@@ -47,6 +54,8 @@ impl Sessions {
                 session.end();
             }
         }
+        let timer = tokio::spawn(expire(Arc::downgrade(&self.0), id.clone()));
+        let _ = session.timer.set(timer.abort_handle());
         sessions.insert(id.clone(), session);
         id
     }
@@ -55,7 +64,7 @@ impl Sessions {
     pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
         let session = self.lock().get(id).cloned();
         if let Some(session) = &session {
-            *session.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            session.touch();
         }
         session
     }
@@ -70,7 +79,32 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
+    }
+}
+
+fn lock(sessions: &ById) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
+    sessions.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends a session when it was idle for long enough: its client is gone.
+async fn expire(sessions: Weak<ById>, id: String) {
+    let mut until = Instant::now() + IDLE;
+    loop {
+        tokio::time::sleep_until(until).await;
+        let Some(sessions) = sessions.upgrade() else { return };
+        let mut sessions = lock(&sessions);
+        let Some(session) = sessions.get(&id).cloned() else { return };
+        if session.is_busy() {
+            session.touch();
+        }
+        until = session.last_used() + IDLE;
+        if until <= Instant::now() {
+            sessions.remove(&id);
+            drop(sessions);
+            session.end();
+            return;
+        }
     }
 }
 
@@ -79,6 +113,8 @@ impl Sessions {
 pub(super) struct HttpSession {
     pub(super) session: Session,
     last_used: Mutex<Instant>,
+    /// Ends the session when it is idle.
+    timer: OnceLock<AbortHandle>,
     /// The requests to the client.
     calls: Mutex<Calls<oneshot::Sender<Result<Value, Error>>>>,
     running: Mutex<HashMap<Id, CancelToken>>,
@@ -91,6 +127,7 @@ impl HttpSession {
         Self {
             session,
             last_used: Mutex::new(Instant::now()),
+            timer: OnceLock::new(),
             calls: Mutex::default(),
             running: Mutex::default(),
             streams: Mutex::new(vec![(STANDING, Arc::default())]),
@@ -100,6 +137,16 @@ impl HttpSession {
 
     fn last_used(&self) -> Instant {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn touch(&self) {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Returns true if requests run, or the client listens.
+    fn is_busy(&self) -> bool {
+        let is_heard = self.standing().is_some_and(|(_, log)| log.is_read());
+        is_heard || !self.running().is_empty()
     }
 
     /// Returns the requests that run, with what cancels them.
@@ -139,6 +186,7 @@ impl HttpSession {
     }
 
     fn end(&self) {
+        self.timer.get().inspect(|timer| timer.abort());
         for cancel in self.running().values() {
             cancel.cancel();
         }
@@ -198,14 +246,73 @@ impl Outlet for SessionOutlet {
     fn ask(&self, method: &'static str, params: Value) -> BoxFuture<'_, Result<Value, Error>> {
         let (sender, response) = oneshot::channel();
         let id = self.session.calls().open(sender);
-        self.log().push(&Message::request(id, method, Some(params)));
+        let log = self.log();
+        log.push(&Message::request(id.clone(), method, Some(params)));
+        let open = OpenQuestion { session: &self.session, log, id };
         Box::pin(async move {
             let ended = |_| Err(Error::internal("The session ended before the client answered"));
-            response.await.unwrap_or_else(ended)
+            let answer = response.await.unwrap_or_else(ended);
+            drop(open);
+            answer
         })
     }
 
     fn close_stream(&self) {
         self.log.close_readers();
+    }
+
+    fn is_stream(&self) -> bool {
+        true
+    }
+
+    fn is_read(&self) -> bool {
+        self.log().is_read()
+    }
+}
+
+/// A question without an answer. The client is told if no one waits for the answer any more.
+struct OpenQuestion<'a> {
+    session: &'a HttpSession,
+    log: Arc<Log>,
+    id: Id,
+}
+
+impl Drop for OpenQuestion<'_> {
+    fn drop(&mut self) {
+        // The answer has closed the request.
+        if self.session.calls().close(&self.id).is_some() && !self.log.has_ended() {
+            self.log.push(&Message::Notification(withdrawal(&self.id)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::About;
+    use super::super::stream::Reader;
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_session_ends() {
+        let (changes, _) = broadcast::channel(1);
+        let sessions = Sessions::default();
+        let params = json!({ "protocolVersion": "2025-11-25" });
+        let add = || {
+            let (session, _) = Session::start(&About::default(), Some(&params)).expect("session");
+            sessions.add(session, changes.subscribe())
+        };
+        let (idle, heard) = (add(), add());
+        let (_, log) = sessions.get(&heard).and_then(|one| one.standing()).expect("a stream");
+        let reader = Reader::of_future(&log);
+        tokio::time::sleep(IDLE * 3 / 2).await;
+        assert!(sessions.get(&idle).is_none());
+        drop(reader);
+        // The time begins with the last use.
+        tokio::time::sleep(IDLE / 2).await;
+        assert!(sessions.get(&heard).is_some());
+        tokio::time::sleep(IDLE * 3 / 2).await;
+        assert!(sessions.get(&heard).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! The messages of one stream, in order, for a reader that may come back.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ const RETRY: u32 = 500;
 pub(super) struct Log {
     messages: Mutex<Messages>,
     changed: watch::Sender<Marks>,
+    /// The number of all readers so far.
+    readers: AtomicU64,
     /// Code of the error that the stream ended with.
     error: OnceLock<i64>,
 }
@@ -47,7 +50,8 @@ struct Marks {
 impl Default for Log {
     fn default() -> Self {
         let changed = watch::Sender::new(Marks::default());
-        Self { messages: Mutex::default(), changed, error: OnceLock::new() }
+        let (messages, readers) = (Mutex::default(), AtomicU64::new(0));
+        Self { messages, changed, readers, error: OnceLock::new() }
     }
 }
 
@@ -104,6 +108,23 @@ impl Log {
         self.changed.borrow().ended
     }
 
+    /// Returns true if the stream is being read.
+    pub(super) fn is_read(&self) -> bool {
+        !self.changed.is_closed()
+    }
+
+    /// Waits until no one has read the stream for a time.
+    pub(super) async fn abandoned(&self, patience: Duration) {
+        loop {
+            self.changed.closed().await;
+            let readers = self.readers.load(Ordering::Relaxed);
+            tokio::time::sleep(patience).await;
+            if !self.is_read() && self.readers.load(Ordering::Relaxed) == readers {
+                return;
+            }
+        }
+    }
+
     fn after(&self, number: u64) -> Option<(u64, Arc<str>)> {
         self.lock().kept.iter().find(|(other, _)| *other > number).cloned()
     }
@@ -126,6 +147,7 @@ impl Reader {
     /// Reads after the message with this number.
     pub(super) fn new(log: &Arc<Log>, at: u64) -> Self {
         let changed = log.changed.subscribe();
+        log.readers.fetch_add(1, Ordering::Relaxed);
         let closed = changed.borrow().closed;
         Self { log: Arc::clone(log), at, closed, changed }
     }
@@ -235,5 +257,25 @@ mod tests {
         };
         assert!(event.starts_with(b"id: 7-1\n"), "{event:?}");
         assert_eq!(written.next().await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_is_abandoned_if_no_reader_comes_back() {
+        let log = Arc::new(Log::default());
+        let reader = Reader::new(&log, 0);
+        let patience = Duration::from_secs(60);
+        let abandoned = tokio::spawn({
+            let log = Arc::clone(&log);
+            async move { log.abandoned(patience).await }
+        });
+        tokio::time::sleep(patience * 10).await;
+        assert!(!abandoned.is_finished());
+        drop(reader);
+        tokio::time::sleep(patience / 2).await;
+        // A reader that comes back in time begins a new time.
+        drop(Reader::new(&log, 0));
+        tokio::time::sleep(patience - Duration::from_secs(1)).await;
+        assert!(!abandoned.is_finished());
+        abandoned.await.expect("abandoned");
     }
 }

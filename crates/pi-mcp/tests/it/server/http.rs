@@ -59,12 +59,12 @@ impl Running {
     }
 
     /// Sends a message of an old client.
-    async fn legacy(&self, session: &str, message: &Value) -> Answer {
+    pub(super) async fn legacy(&self, session: &str, message: &Value) -> Answer {
         let headers = [("mcp-session-id", session), ("mcp-protocol-version", "2025-11-25")];
         self.send("POST", &headers, message.to_string().as_bytes()).await
     }
 
-    async fn session(&self) -> String {
+    pub(super) async fn session(&self) -> String {
         let answer = self.send("POST", &[], initialize("2025-11-25").to_string().as_bytes()).await;
         let id = answer.header("mcp-session-id");
         answer.json().await;
@@ -95,7 +95,7 @@ impl Answer {
     }
 
     /// Returns the next event with its id; `None` at the end.
-    async fn event(&mut self) -> Option<(String, Value)> {
+    pub(super) async fn event(&mut self) -> Option<(String, Value)> {
         let (mut id, mut line) = (String::new(), String::new());
         loop {
             line.clear();

@@ -8,13 +8,13 @@ use tokio::io::{WriteHalf, split};
 
 use super::{answer, initialize, legacy, modern, server};
 
-struct Pipe {
+pub(super) struct Pipe {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: WriteHalf<DuplexStream>,
 }
 
 impl Pipe {
-    fn new() -> (Self, tokio::sync::mpsc::UnboundedReceiver<&'static str>) {
+    pub(super) fn new() -> (Self, tokio::sync::mpsc::UnboundedReceiver<&'static str>) {
         let (server, reports) = server();
         let (own, other) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move {
@@ -25,20 +25,20 @@ impl Pipe {
         (Self { lines: BufReader::new(reader).lines(), writer }, reports)
     }
 
-    async fn send(&mut self, message: &Value) {
+    pub(super) async fn send(&mut self, message: &Value) {
         self.send_text(&message.to_string()).await;
     }
 
-    async fn send_text(&mut self, text: &str) {
+    pub(super) async fn send_text(&mut self, text: &str) {
         self.writer.write_all(format!("{text}\n").as_bytes()).await.expect("write");
     }
 
-    async fn receive(&mut self) -> Value {
+    pub(super) async fn receive(&mut self) -> Value {
         let line = self.lines.next_line().await.expect("read").expect("a message");
         serde_json::from_str(&line).expect("JSON")
     }
 
-    async fn call(&mut self, message: &Value) -> Value {
+    pub(super) async fn call(&mut self, message: &Value) -> Value {
         self.send(message).await;
         self.receive().await
     }
@@ -180,6 +180,19 @@ async fn a_cancelled_call_is_told_so() {
 }
 
 #[tokio::test]
+async fn a_cancellation_right_after_its_request_counts() {
+    let (mut pipe, _) = Pipe::new();
+    pipe.call(&initialize("2025-06-18")).await;
+    let call = legacy(2, "tools/call", json!({ "name": "wait" }));
+    let params = json!({ "requestId": 2 });
+    let cancelled =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+    pipe.send_text(&format!("{call}\n{cancelled}")).await;
+    let response = pipe.receive().await;
+    assert_eq!((&response["id"], &response["error"]["code"]), (&json!(2), &json!(-32800)));
+}
+
+#[tokio::test]
 async fn changes_are_told_as_asked_for() {
     let (mut pipe, _) = Pipe::new();
     let filter =
@@ -198,61 +211,6 @@ async fn changes_are_told_as_asked_for() {
     }
     assert_eq!(seen[0]["method"], "notifications/tools/list_changed");
     assert_eq!(seen[0]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
-}
-
-#[tokio::test]
-async fn a_task_goes_on_without_its_request() {
-    let (mut pipe, _) = Pipe::new();
-    let created = pipe.call(&modern(1, "tools/call", json!({ "name": "job" }))).await;
-    assert_eq!(created["result"]["resultType"], "task");
-    let task = json!({ "taskId": created["result"]["taskId"] });
-    let asking = loop {
-        let state = pipe.call(&modern(2, "tasks/get", task.clone())).await;
-        if state["result"]["status"] == "input_required" {
-            break state;
-        }
-    };
-    assert_eq!(asking["result"]["inputRequests"]["who"]["method"], "elicitation/create");
-    let mut update = task.clone();
-    update["inputResponses"] = json!({ "who": answer("Eve") });
-    let updated = pipe.call(&modern(3, "tasks/update", update)).await;
-    assert_eq!(updated["result"]["resultType"], "complete");
-    let done = loop {
-        let state = pipe.call(&modern(4, "tasks/get", task.clone())).await;
-        if state["result"]["status"] == "completed" {
-            break state;
-        }
-    };
-    assert_eq!(done["result"]["result"]["content"][0]["text"], "Done for \"Eve\"");
-    let unknown = pipe.call(&modern(5, "tasks/get", json!({ "taskId": "x" }))).await;
-    assert_eq!(unknown["error"]["code"], -32602);
-}
-
-#[tokio::test]
-async fn a_task_of_an_old_client_is_asked_for_and_waited_for() {
-    let (mut pipe, _) = Pipe::new();
-    pipe.call(&initialize("2025-11-25")).await;
-    let refused = pipe.call(&legacy(2, "tools/call", json!({ "name": "job" }))).await;
-    assert_eq!(refused["error"]["code"], -32601);
-    let call = json!({ "name": "job", "task": { "ttl": 60_000 } });
-    pipe.send(&legacy(3, "tools/call", call)).await;
-    let (mut created, mut question) = (Value::Null, Value::Null);
-    while created.is_null() || question.is_null() {
-        let message = pipe.receive().await;
-        match message.get("method") {
-            Some(_) => question = message,
-            None => created = message,
-        }
-    }
-    assert_eq!(created["result"]["task"]["ttl"], 60_000);
-    let task = json!({ "taskId": created["result"]["task"]["taskId"] });
-    pipe.send(&legacy(4, "tasks/result", task)).await;
-    let reply = json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer("Kim") });
-    let done = pipe.call(&reply).await;
-    assert_eq!(done["id"], 4);
-    assert_eq!(done["result"]["content"][0]["text"], "Done for \"Kim\"");
-    let listed = pipe.call(&legacy(5, "tasks/list", json!({}))).await;
-    assert_eq!(listed["result"]["tasks"][0]["status"], "completed");
 }
 
 #[tokio::test]
