@@ -44,6 +44,7 @@ mod watched;
 pub use command::OpenPage;
 pub(crate) use extension::McpExtension;
 pub(crate) use names::is_mcp_tool;
+pub use names::tool_name;
 pub use options::{McpOptions, ServerError};
 pub use servers::McpServers;
 pub use state::{ConfiguredServer, Origin, ServerState, ServerStatus};

@@ -109,6 +109,10 @@ fn is_same_namespace(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().map(plain).eq(b.bytes().map(plain))
 }
 
+fn name_is_taken(other: &str) -> String {
+    format!(": the name is taken by \"{other}\", since - and _ are equal")
+}
+
 fn read(path: &Path, scope: Scope, into: &mut Configuration) {
     let content = match edit::file(path).read() {
         Ok(Some(content)) => content,
@@ -159,7 +163,7 @@ fn add(
     let config = ServerConfig::parse(name, value)?;
     let clash = |other: &&ServerEntry| other.name != name && is_same_namespace(&other.name, name);
     if let Some(other) = servers.iter().find(clash) {
-        return Err(format!(": the name is taken by \"{}\", since - and _ are equal", other.name));
+        return Err(name_is_taken(&other.name));
     }
     if scope == Scope::Project {
         config.check_foreign()?;

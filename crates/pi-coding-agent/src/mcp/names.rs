@@ -18,6 +18,14 @@ pub(crate) fn is_mcp_tool(name: &str) -> bool {
     name.starts_with("mcp__") || resources::TOOLS.contains(&name)
 }
 
+/// Returns the name of a server's tool in sessions and in rules. `tools` are all tools of the server:
+/// names that two of them would share end with a hash.
+pub fn tool_name(server: &str, tools: &[&str], tool: &str) -> String {
+    let all: Vec<&str> =
+        tools.iter().copied().filter(|other| *other != tool).chain([tool]).collect();
+    tool_names(server, &all, |_| false).pop().unwrap_or_default()
+}
+
 /// Returns a name for each tool of a server, in order. A name that is too long, that two tools of
 /// the server share, or that `is_taken` by another server ends with a hash.
 pub(super) fn tool_names(
@@ -78,6 +86,9 @@ mod tests {
                 "mcp__my_t__weird_name_with_dots_and_dash_fa5d6ec4"
             ]
         );
+        let shared = ["weird name/with_dots-and-dash", "weird name/with.dots-and-dash"];
+        assert_eq!(tool_name("my-t", &shared, shared[1]), names(&shared)[1]);
+        assert_eq!(tool_name("my-t", &[], "get-page"), "mcp__my_t__get_page");
         let long = "x".repeat(80);
         let expected = format!("mcp__my_t__{}_505fbf2a", "x".repeat(44));
         assert_eq!(names(&[&long]), [expected]);

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::parse::is_override;
-use super::{EditError, Scope, ServerConfig, ServerEntry};
+use super::parse::{check_project_entry, is_override};
+use super::{EditError, Scope, ServerConfig, ServerEntry, is_same_namespace, name_is_taken};
 use crate::Environment;
 use crate::config::ConfigError;
 use crate::config::file::{Access, JsonFile, OpenFile};
@@ -24,7 +24,12 @@ pub(super) fn file(path: &Path) -> JsonFile {
 
 /// An `mcp.json` to be changed.
 #[derive(Debug, Clone)]
-pub struct McpFile(JsonFile);
+pub struct McpFile {
+    file: JsonFile,
+    scope: Scope,
+    /// The user's file, if this is that of a project.
+    user: Option<JsonFile>,
+}
 
 /// Changes to a server that exists.
 #[derive(Debug, Clone, Default)]
@@ -55,28 +60,50 @@ impl McpFile {
             Scope::User => environment.agent_directory.clone(),
             Scope::Project => environment.project_directory(),
         };
-        Self(file(&directory.join("mcp.json")))
+        let user =
+            (scope == Scope::Project).then(|| file(&environment.agent_directory.join("mcp.json")));
+        Self { file: file(&directory.join("mcp.json")), scope, user }
     }
 
     /// Returns the file to which changes of a server belong: the one that overrides it, else the
     /// one that defines it.
     pub fn of(entry: &ServerEntry) -> Self {
-        Self(file(entry.overridden_by.as_ref().unwrap_or(&entry.source)))
+        let (path, scope) = match &entry.overridden_by {
+            Some(path) => (path, Scope::Project),
+            None => (&entry.source, entry.scope),
+        };
+        Self { file: file(path), scope, user: None }
     }
 
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.file.path
     }
 
-    /// Adds a server, or replaces the entry of this name. Returns true if there was one.
-    pub fn add(&self, name: &str, entry: Map<String, Value>) -> Result<bool, EditError> {
+    /// Adds a server, or replaces the entry of this name. Returns true if there was one. An entry that
+    /// would not be loaded is refused. The default exposure is not written.
+    pub fn add(&self, name: &str, mut entry: Map<String, Value>) -> Result<bool, EditError> {
+        if entry.get("exposure").is_some_and(|exposure| exposure == Exposure::Codemode.as_str()) {
+            entry.shift_remove("exposure");
+        }
         let entry = Value::Object(entry);
-        ServerConfig::parse(name, &entry).map_err(|problem| {
+        let config = ServerConfig::parse(name, &entry);
+        let checked = config.and_then(|config| match self.scope {
+            Scope::Project => check_project_entry(&config),
+            Scope::User => Ok(()),
+        });
+        let invalid = |problem: String| {
             EditError::Invalid(format!("server \"{name}\"{}", problem.replacen('.', " ", 1)))
-        })?;
+        };
+        checked.map_err(invalid)?;
         let mut open = self.open()?;
-        let replaced = self.servers(&mut open)?.insert(name.to_owned(), entry).is_some();
+        let servers = self.servers(&mut open)?;
+        let others = servers.keys().cloned().chain(self.names_of_user());
+        let is_taken = |other: &String| other != name && is_same_namespace(other, name);
+        if let Some(other) = others.into_iter().find(is_taken) {
+            return Err(invalid(name_is_taken(&other)));
+        }
+        let replaced = servers.insert(name.to_owned(), entry).is_some();
         self.write(&open)?;
         Ok(replaced)
     }
@@ -118,8 +145,15 @@ impl McpFile {
         self.write(&open)
     }
 
+    /// Returns the names in the user's file. A file that cannot be read has its own error elsewhere.
+    fn names_of_user(&self) -> Vec<String> {
+        let content = self.user.as_ref().and_then(|user| user.read().ok().flatten());
+        let servers = content.and_then(|content| content.get("mcpServers")?.as_object().cloned());
+        servers.map(|servers| servers.keys().cloned().collect()).unwrap_or_default()
+    }
+
     fn open(&self) -> Result<OpenFile<'_>, EditError> {
-        self.0.open().map_err(|source| self.failed(source))
+        self.file.open().map_err(|source| self.failed(source))
     }
 
     fn write(&self, open: &OpenFile<'_>) -> Result<(), EditError> {

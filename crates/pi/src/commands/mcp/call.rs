@@ -4,18 +4,18 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use pi_coding_agent::guard::{Call, Guard, Outcome, ToolOrigin};
-use pi_coding_agent::mcp::ServerError;
-use pi_coding_agent::mcp::config::{Approval, ServerEntry, namespace};
-use pi_coding_agent::{AgentOptions, load_guard};
+use pi_coding_agent::mcp::config::{Approval, ServerEntry, Transport};
+use pi_coding_agent::mcp::{McpServers, ServerError, tool_name};
 use pi_mcp::client::CallOptions;
 use pi_mcp::protocol::CallToolResult;
-use pi_tools::{Host, Workspace, toolset};
+use pi_protocol::Effects;
+use pi_tools::{Host, Workspace};
 use serde_json::{Map, Value};
 
 use super::plain::PlainWriter;
 use super::{CommandResult, Failure, Loaded, servers, success};
 use crate::commands::auth::wait;
-use crate::exit::Exit;
+use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
 
 pub(in crate::commands) fn call(args: &CommandArgs) -> CommandResult {
@@ -23,19 +23,19 @@ pub(in crate::commands) fn call(args: &CommandArgs) -> CommandResult {
     let entry = loaded.server(args)?;
     let tool = args.word(1).unwrap_or_default();
     let arguments = arguments(args.words.get(2..).unwrap_or_default())?;
-    let mut options = AgentOptions::new(loaded.environment.clone());
-    options.supervisor = servers::supervisor();
-    let guard = load_guard(&options)?;
-    approve(&loaded, &guard, (entry, tool), &arguments, args.has("yes"))?;
+    if entry.config.approvals.get(tool) == Some(Approval::Deny) {
+        let message = format!("mcp.json denies calls of {tool} of {}", entry.name);
+        return Err(Failure::failed(message));
+    }
+    let guard = servers::guard(&loaded)?;
     let result = wait(async {
-        let servers = servers::open(&loaded, &[entry], Some(guard));
-        let options = CallOptions::default();
-        let result = servers.call(&entry.name, tool, arguments, &options).await;
+        let servers = servers::open(&loaded, &[entry], &guard);
+        let result = approved(&loaded, &guard, &servers, (entry, tool), arguments, args.has("yes"));
+        let result = result.await;
         servers.shutdown().await;
         result
     })?;
-    let result = result.map_err(|error| unavailable(&error))?;
-    let result = result.map_err(|error| Failure::failed(format!("{}: {error}", entry.name)))?;
+    let result = result?;
     print_result(&result, args.has("json"))?;
     Ok(if result.is_error == Some(true) { Exit::Failed.into() } else { success() })
 }
@@ -61,39 +61,83 @@ fn arguments(words: &[String]) -> Result<Map<String, Value>, Failure> {
     Ok(arguments)
 }
 
+/// Calls a tool if it is approved. The server is connected first: what it says about its tools decides
+/// about their names, and whether one has changed.
+async fn approved(
+    loaded: &Loaded,
+    guard: &Guard,
+    servers: &McpServers,
+    (entry, tool): (&ServerEntry, &str),
+    arguments: Map<String, Value>,
+    is_confirmed: bool,
+) -> Result<CallToolResult, Failure> {
+    let connected = servers.connect(&entry.name).await;
+    connected.map_err(|error| unavailable(&error))?;
+    let tools = servers.tools(&entry.name).unwrap_or_default();
+    let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let name = tool_name(&entry.name, &tools, tool);
+    let is_changed = servers.changed_tools(&entry.name).iter().any(|changed| changed == tool);
+    let known = Known { name, is_changed };
+    approve(loaded, guard, (entry, tool), &known, &arguments, is_confirmed)?;
+    let result = servers.call(&entry.name, tool, arguments, &CallOptions::default()).await;
+    let result = result.map_err(|error| unavailable(&error))?;
+    result.map_err(|error| Failure::failed(format!("{}: {error}", entry.name)))
+}
+
+/// A tool as a session knows it.
+struct Known {
+    /// Name in sessions and rules.
+    name: String,
+    /// The tool is another one than when it was first used.
+    is_changed: bool,
+}
+
 /// Applies the policy and the approvals of `mcp.json`. The user is asked where they ask.
 fn approve(
     loaded: &Loaded,
     guard: &Guard,
     (entry, tool): (&ServerEntry, &str),
+    known: &Known,
     arguments: &Map<String, Value>,
     is_confirmed: bool,
 ) -> Result<(), Failure> {
-    let approval = entry.config.approvals.get(tool);
-    if approval == Some(Approval::Deny) {
-        let message = format!("mcp.json denies calls of {tool} of {}", entry.name);
-        return Err(Failure::failed(message));
-    }
     let environment = &loaded.environment;
     let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
     let workspace = Workspace::new(Arc::new(Host::default()), cwd, home);
-    let name = format!("{}__{tool}", namespace(&entry.name));
-    let effects = toolset::effects_of(&name, arguments);
-    let call = Call { tool: &name, arguments, effects: &effects, origin: ToolOrigin::External };
+    let effects = match &entry.config.transport {
+        Transport::Http(http) => {
+            Effects::unknown().connect(http.url.host_str().unwrap_or_default())
+        }
+        Transport::Stdio(_) => Effects::unknown(),
+    };
+    let (name, origin) = (&known.name, ToolOrigin::External);
+    let call = Call { tool: name, arguments, effects: &effects, origin };
     let judgment = guard.judge(call, &workspace);
+    let approval = entry.config.approvals.get(tool);
     let asks = match judgment.outcome {
         Outcome::Refuse => return Err(Failure::failed(judgment.refusal())),
         Outcome::Ask => approval != Some(Approval::Allow),
         Outcome::Run | Outcome::RunConfined => approval == Some(Approval::Ask),
     };
-    if !asks || is_confirmed {
+    // `--yes` of a script was written for the tool as it was.
+    let is_confirmed = is_confirmed && !known.is_changed;
+    if is_confirmed || !(asks || known.is_changed) {
         return Ok(());
     }
+    let server = &entry.name;
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        let message = format!("the call of {tool} of {} needs approval", entry.name);
-        return Err(
-            Failure::failed(message).hint("approve it with --yes, or allow the tool with a rule")
-        );
+        return Err(match known.is_changed {
+            true => {
+                let changed = format!("{server} changed the description of {tool}");
+                Failure::failed(format!("{changed} since it was first used, so it needs approval"))
+                    .hint("read the new description, then call the tool in a terminal")
+            }
+            false => Failure::failed(format!("the call of {tool} of {server} needs approval"))
+                .hint("approve it with --yes, or allow the tool with a rule"),
+        });
+    }
+    if known.is_changed {
+        note(&format!("{server} changed the description of {tool} since it was first used"));
     }
     confirm(entry, tool)
 }

@@ -9,6 +9,7 @@ use pi_mcp::client::Facts;
 use pi_mcp::protocol::Era;
 use serde_json::{Value, json};
 
+use super::list::Report;
 use super::plain::{PlainWriter, line};
 use super::{CommandResult, Loaded, servers, success, transport};
 use crate::commands::auth::wait;
@@ -24,9 +25,8 @@ struct Problem {
 /// The result of the checks of one server.
 struct Checked<'a> {
     entry: &'a ServerEntry,
-    state: &'static str,
+    status: ServerStatus,
     facts: Option<Facts>,
-    tools: usize,
     problems: Vec<Problem>,
 }
 
@@ -53,15 +53,16 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
         }
         entries.retain(|entry| args.words.contains(&entry.name));
     }
+    let guard = servers::guard(&loaded)?;
     let checked = wait(async {
-        let servers = servers::open(&loaded, &entries, None);
+        let servers = servers::open(&loaded, &entries, &guard);
         servers::connect(&servers).await;
         let states = servers.states();
         let checked: Vec<Checked<'_>> = entries
             .iter()
             .filter_map(|entry| {
                 let status = states.iter().find(|status| status.name == entry.name)?;
-                Some(examine(&servers, entry, status))
+                Some(examine(&servers, entry, status.clone()))
             })
             .collect();
         servers.shutdown().await;
@@ -71,7 +72,10 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.has("json") {
         let servers: Vec<Value> = checked.iter().map(Checked::json).collect();
-        let object = json!({ "servers": servers, "errors": errors, "note": loaded.untrusted() });
+        let mut object = json!({ "servers": servers, "errors": errors });
+        if let Some(note) = loaded.untrusted() {
+            object["note"] = note.into();
+        }
         serde_json::to_writer_pretty(&mut out, &object)?;
         writeln!(out)?;
     } else {
@@ -92,7 +96,7 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
     Ok(if is_good { success() } else { Exit::Failed.into() })
 }
 
-fn examine<'a>(servers: &McpServers, entry: &'a ServerEntry, status: &ServerStatus) -> Checked<'a> {
+fn examine<'a>(servers: &McpServers, entry: &'a ServerEntry, status: ServerStatus) -> Checked<'a> {
     let name = &entry.name;
     let mut problems = Vec::new();
     let mut add = |text: String, fix: String| problems.push(Problem { text, fix });
@@ -116,13 +120,7 @@ fn examine<'a>(servers: &McpServers, entry: &'a ServerEntry, status: &ServerStat
     {
         add("the connection is not encrypted".to_owned(), "use an https URL".to_owned());
     }
-    Checked {
-        entry,
-        state: status.state.as_str(),
-        facts: servers.facts(name),
-        tools: status.tools.as_ref().map_or(0, Vec::len),
-        problems,
-    }
+    Checked { entry, facts: servers.facts(name), status, problems }
 }
 
 /// Returns what to do about a server that cannot be connected.
@@ -159,25 +157,23 @@ impl Checked<'_> {
         Some(line(&format!("{} {}", server.name, server.version), 200))
     }
 
+    /// Returns what `pi mcp list` says of the server, and the results of the checks.
     fn json(&self) -> Value {
         let problem = |one: &Problem| json!({ "problem": one.text, "fix": one.fix });
-        json!({
-            "name": self.entry.name,
-            "state": self.state,
-            "transport": transport(&self.entry.config),
-            "protocol": self.protocol(),
-            "server": self.server(),
-            "tools": self.tools,
-            "problems": self.problems.iter().map(problem).collect::<Vec<_>>(),
-        })
+        let mut object = Report { entry: self.entry, status: &self.status }.json();
+        object["protocol"] = json!(self.protocol());
+        object["server"] = json!(self.server());
+        object["problems"] = self.problems.iter().map(problem).collect();
+        object
     }
 
     fn print(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
-        writeln!(out, "{}: {}", self.entry.name, self.state)?;
+        writeln!(out, "{}: {}", self.entry.name, self.status.state.as_str())?;
         writeln!(out, "  {}", transport(&self.entry.config))?;
         if let Some(protocol) = self.protocol() {
             let server = self.server().map(|server| format!(", {server}")).unwrap_or_default();
-            writeln!(out, "  protocol {protocol}{server}, {} tools", self.tools)?;
+            let tools = self.status.tools.as_ref().map_or(0, Vec::len);
+            writeln!(out, "  protocol {protocol}{server}, {tools} tools")?;
         }
         for problem in &self.problems {
             writeln!(out, "  problem: {}\n  do: {}", problem.text, problem.fix)?;

@@ -15,8 +15,9 @@ use crate::flags::parse::CommandArgs;
 pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
     let loaded = Loaded::read()?;
     let entries: Vec<&ServerEntry> = loaded.configuration.servers.iter().collect();
+    let guard = servers::guard(&loaded)?;
     let states = wait(async {
-        let servers = servers::open(&loaded, &entries, None);
+        let servers = servers::open(&loaded, &entries, &guard);
         servers::connect(&servers).await;
         let states = servers.states();
         servers.shutdown().await;
@@ -63,9 +64,10 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
     Ok(if failed { Exit::Failed.into() } else { success() })
 }
 
-struct Report<'a> {
-    entry: &'a ServerEntry,
-    status: &'a ServerStatus,
+/// The state of one server.
+pub(super) struct Report<'a> {
+    pub(super) entry: &'a ServerEntry,
+    pub(super) status: &'a ServerStatus,
 }
 
 impl Report<'_> {
@@ -81,7 +83,8 @@ impl Report<'_> {
         own.map(|tool| (tool.clone(), config.exposure_of(tool).as_str().into())).collect()
     }
 
-    fn json(&self) -> Value {
+    /// Returns the state for programs.
+    pub(super) fn json(&self) -> Value {
         let Self { entry, status } = self;
         let state = match &status.state {
             ServerState::NeedsSignIn(_) => "needs-auth",

@@ -5,20 +5,31 @@ use std::sync::Arc;
 use pi_coding_agent::guard::Guard;
 use pi_coding_agent::mcp::config::ServerEntry;
 use pi_coding_agent::mcp::{ConfiguredServer, McpOptions, McpServers, Origin};
+use pi_coding_agent::{AgentOptions, load_guard};
 use pi_tools::supervisor::Supervisor;
 
-use super::Loaded;
+use super::{Failure, Loaded};
+use crate::commands::credentials::Credentials;
 
 /// Returns the owner of the processes of servers.
-pub(super) fn supervisor() -> Option<Supervisor> {
+fn supervisor() -> Option<Supervisor> {
     cfg!(target_os = "linux").then(Supervisor::this_program)
 }
 
-/// Returns servers that are not connected yet. A guard decides about hosts, and confines programs.
-pub(super) fn open(loaded: &Loaded, entries: &[&ServerEntry], guard: Option<Guard>) -> McpServers {
+/// Returns the guard that a session here would have.
+pub(super) fn guard(loaded: &Loaded) -> Result<Arc<Guard>, Failure> {
+    let mut options = AgentOptions::new(loaded.environment.clone());
+    options.supervisor = supervisor();
+    Ok(Arc::new(load_guard(&options)?))
+}
+
+/// Returns servers that are not connected yet. The guard decides about hosts, and confines programs,
+/// as in a session.
+pub(super) fn open(loaded: &Loaded, entries: &[&ServerEntry], guard: &Arc<Guard>) -> McpServers {
     let mut options = McpOptions::new(loaded.environment.clone());
     options.supervisor = supervisor();
-    options.guard = guard.map(Arc::new);
+    options.guard = Some(Arc::clone(guard));
+    options.models = Some(Credentials::open(&loaded.environment).registry);
     let servers = McpServers::new(options);
     let configured = entries.iter().map(|entry| ConfiguredServer {
         name: entry.name.clone(),
