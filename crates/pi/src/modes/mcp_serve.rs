@@ -75,12 +75,18 @@ async fn serve_http(server: &Server, http: Http) -> ExitCode {
         }
     };
     let address = match listener.local_addr() {
-        Ok(address) => address.to_string(),
-        Err(_) => http.address,
+        Ok(address) => address,
+        Err(error) => return fail(&error.to_string(), Exit::Failed),
     };
+    if let Err(error) = http.options.check(address) {
+        return fail(&error.to_string(), Exit::Failed);
+    }
     note(&format!("serving MCP at http://{address}/mcp"));
     if http.options.token.is_none() {
         note("warning: every program of this machine can use the server; set --token-file");
+    }
+    if let Some(warning) = &http.warning {
+        note(&format!("warning: {warning}"));
     }
     match server.serve_http(listener, http.options).await {
         Ok(()) => Exit::Success.into(),

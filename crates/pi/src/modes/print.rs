@@ -10,7 +10,7 @@ use pi_agent::{AgentMessage, Limit, Outcome};
 use pi_ai::{AssistantBlock, AssistantMessage, StopReason};
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions};
+use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions, Run};
 
 use super::input::{Prompt, prompts};
 use super::progress::{self, Detail, StderrUi};
@@ -92,6 +92,11 @@ pub(super) async fn submit(
     let options = PromptOptions::default().images(prompt.images);
     let submitted = session.submit(&prompt.text, options).await.map_err(|error| refused(&error))?;
     let Disposition::Started(run) = submitted else { return Ok(None) };
+    finish(run).await.map(Some)
+}
+
+/// Waits until a run has settled.
+pub(super) async fn finish(run: Run) -> Result<Outcome, Failure> {
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
             let hint = format!("raise it with {}, or continue with `pi -c`", option_of(limit));
@@ -107,7 +112,7 @@ pub(super) async fn submit(
             Err(Failure::new(message, Exit::Guardrail))
         }
         // A failure does not keep the next prompt from being submitted.
-        outcome => Ok(Some(outcome)),
+        outcome => Ok(outcome),
     }
 }
 
@@ -143,7 +148,8 @@ fn option_of(limit: Limit) -> &'static str {
     }
 }
 
-fn refused(error: &PromptError) -> Failure {
+/// Returns the failure of a prompt that was not accepted.
+pub(super) fn refused(error: &PromptError) -> Failure {
     let exit = match error {
         PromptError::NoModel | PromptError::Unusable(_) => Exit::NoModel,
         PromptError::Blocked { .. } => Exit::Guardrail,

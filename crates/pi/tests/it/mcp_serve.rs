@@ -20,7 +20,7 @@ use crate::test_env::TestEnv;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Configures a model with these replies.
-fn model(env: &TestEnv, replies: Vec<Reply>) -> Server {
+pub(crate) fn model(env: &TestEnv, replies: Vec<Reply>) -> Server {
     let server = Server::start(replies).unwrap();
     let provider = json!({"baseUrl": server.url(), "apiKey": "secret-key-of-the-model",
         "api": "openai-completions", "models": [{"id": "m1"}]});
@@ -32,11 +32,11 @@ fn model(env: &TestEnv, replies: Vec<Reply>) -> Server {
     server
 }
 
-fn says(text: &str) -> Reply {
+pub(crate) fn says(text: &str) -> Reply {
     Reply::Text(text.to_owned())
 }
 
-fn calls(name: &str, args: Value) -> Reply {
+pub(crate) fn calls(name: &str, args: Value) -> Reply {
     let (id, name) = ("c".to_owned(), name.to_owned());
     Reply::Parts(vec![Part::Call(Call { id, name, args, pieces: None })])
 }

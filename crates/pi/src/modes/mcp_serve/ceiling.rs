@@ -15,6 +15,25 @@ pub(super) const LIMITS: [(&str, &str); 5] = [
     ("seconds", "timeoutSeconds"),
 ];
 
+/// What a caller wishes of a run: less than it can get.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Wishes {
+    pub(super) profile: Option<String>,
+    /// By the names for callers.
+    pub(super) limits: Map<String, Value>,
+}
+
+impl Wishes {
+    /// Returns these wishes, with the earlier ones of the session where there are none.
+    pub(super) fn after(mut self, earlier: Self) -> Self {
+        let mut limits = earlier.limits;
+        limits.extend(self.limits);
+        self.limits = limits;
+        self.profile = self.profile.or(earlier.profile);
+        self
+    }
+}
+
 /// The most that a caller can get.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ceiling {
@@ -38,13 +57,12 @@ impl Ceiling {
     /// Adds what a caller wishes to the settings of its run.
     pub(super) fn narrow(
         &self,
-        profile: Option<&str>,
-        limits: &Map<String, Value>,
+        wishes: &Wishes,
         settings: &mut Map<String, Value>,
     ) -> Result<(), String> {
-        let profile = self.profile(profile)?;
+        let profile = self.profile(wishes.profile.as_deref())?;
         set(settings, "guard", "profile", json!(profile.as_str()));
-        for (name, wished) in limits {
+        for (name, wished) in &wishes.limits {
             let Some(at) = LIMITS.iter().position(|(known, _)| known == name) else {
                 let known = LIMITS.map(|(name, _)| name).join(", ");
                 return Err(format!("unknown limit \"{name}\": expected {known}"));
@@ -68,19 +86,14 @@ impl Ceiling {
         let Some(wished) = wished else { return Ok(self.profile) };
         let profile: Profile =
             wished.parse().map_err(|_| format!("unknown profile \"{wished}\""))?;
-        if strictness(profile) < strictness(self.profile) {
-            let most = self.profile.as_str();
-            return Err(format!("the profile {wished} is wider than {most}, that of this server"));
+        // `careful` and `unattended` cannot be compared: `unattended` asks no one, but runs things
+        // in its sandbox that `careful` refuses without an approval.
+        if profile != self.profile && self.profile != Profile::Explore {
+            let own = self.profile.as_str();
+            let problem = format!("the profile {wished} is not stricter than {own}");
+            return Err(format!("{problem}, that of this server; leave out profile"));
         }
         Ok(profile)
-    }
-}
-
-fn strictness(profile: Profile) -> u8 {
-    match profile {
-        Profile::Explore => 0,
-        Profile::Careful => 1,
-        Profile::Unattended => 2,
     }
 }
 
@@ -101,8 +114,9 @@ mod tests {
         given.cost = Some(1.5);
         let ceiling = Ceiling::new(profile, &given);
         let Value::Object(limits) = limits else { panic!("{limits}") };
+        let wishes = Wishes { profile: wish.map(str::to_owned), limits };
         let mut settings = Map::new();
-        ceiling.narrow(wish, &limits, &mut settings).map(|()| Value::Object(settings))
+        ceiling.narrow(&wishes, &mut settings).map(|()| Value::Object(settings))
     }
 
     #[test]
@@ -110,11 +124,17 @@ mod tests {
         use Profile::{Careful, Explore, Unattended};
         let cases = [
             (Explore, None, Ok("explore")),
+            (Explore, Some("explore"), Ok("explore")),
             (Explore, Some("careful"), Ok("careful")),
+            (Explore, Some("unattended"), Ok("unattended")),
             (Careful, None, Ok("careful")),
-            (Careful, Some("unattended"), Ok("unattended")),
-            (Careful, Some("explore"), Err("wider")),
-            (Unattended, Some("careful"), Err("wider")),
+            (Careful, Some("careful"), Ok("careful")),
+            (Careful, Some("unattended"), Err("not stricter than careful")),
+            (Careful, Some("explore"), Err("not stricter than careful")),
+            (Unattended, None, Ok("unattended")),
+            (Unattended, Some("unattended"), Ok("unattended")),
+            (Unattended, Some("careful"), Err("not stricter than unattended")),
+            (Unattended, Some("explore"), Err("not stricter than unattended")),
             (Careful, Some("root"), Err("unknown")),
         ];
         for (given, wish, expected) in cases {
@@ -124,6 +144,19 @@ mod tests {
                 (found, _) => panic!("{given:?} {wish:?}: {found:?}"),
             }
         }
+    }
+
+    #[test]
+    fn wishes_hold_until_others_replace_them() {
+        let limits = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let careful = Some("careful".to_owned());
+        let earlier =
+            Wishes { profile: careful.clone(), limits: limits(json!({ "turns": 2, "tokens": 9 })) };
+        assert_eq!(Wishes::default().after(earlier.clone()), earlier);
+        let wished = Wishes { profile: None, limits: limits(json!({ "turns": 5 })) };
+        let expected =
+            Wishes { profile: careful, limits: limits(json!({ "turns": 5, "tokens": 9 })) };
+        assert_eq!(wished.after(earlier), expected);
     }
 
     #[test]

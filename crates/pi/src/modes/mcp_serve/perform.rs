@@ -1,27 +1,29 @@
 //! One run: a session, a prompt, and what came out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pi_agent::Outcome;
-use pi_coding_agent::extension::{NoUi, RunMode};
-use pi_coding_agent::session::{SessionEvent, Subscription};
-use pi_coding_agent::{AgentOptions, AgentRuntime, AgentSession};
+use pi_coding_agent::extension::{InputSource, NoUi, RunMode};
+use pi_coding_agent::session::{Disposition, PromptOptions, SessionEvent, Subscription};
+use pi_coding_agent::{AgentOptions, AgentRuntime, AgentSession, load_resources, load_settings};
 use pi_converge::{Collected, OutputContract, ResultCollector};
 use pi_mcp::server::Context;
+use pi_protocol::CancelToken;
 use pi_session::SessionStats;
 use serde_json::{Map, Value, json};
 
-use super::super::input::Prompt;
-use super::super::print::{failure_of, submit};
+use super::super::print::{failure_of, finish, refused};
 use super::super::setup::{self, Agent};
 use super::approver::CallerApprover;
+use super::ceiling::Wishes;
 use super::changed_files::Before;
+use super::plan::Plan;
 use super::runs::Place;
-use crate::arguments::Arguments;
 use crate::commands::plain;
 use crate::exit::{Exit, Failure};
 use crate::secrets::redacted;
@@ -29,56 +31,94 @@ use crate::secrets::redacted;
 /// The width of a line of progress, in characters.
 const WIDTH: usize = 200;
 
-/// A run to perform.
+/// The largest schema of a caller, in bytes, and the longest time to compile it.
+const SCHEMA: usize = 256 << 10;
+const SCHEMA_TIME: Duration = Duration::from_secs(5);
+
+/// A run that a caller asks for.
 pub(super) struct Work {
     pub(super) options: AgentOptions,
     pub(super) prompt: String,
-    pub(super) schema: Option<OutputContract>,
+    /// The schema of the result.
+    pub(super) schema: Option<Map<String, Value>>,
+    pub(super) wishes: Wishes,
 }
 
-/// Compiles the schema of a caller.
-pub(super) fn schema(
-    schema: Option<&Map<String, Value>>,
-) -> Result<Option<OutputContract>, String> {
-    let Some(schema) = schema else { return Ok(None) };
-    let compiled = OutputContract::compile(&Value::Object(schema.clone()));
-    compiled.map(Some).map_err(|error| format!("output_schema: {error}"))
+/// A run to perform.
+pub(super) struct Prepared {
+    options: AgentOptions,
+    prompt: String,
+    contract: Option<OutputContract>,
+    wishes: Wishes,
 }
 
 impl Work {
+    /// Compiles the schema and expands the prompt, on a thread of its own: both can take long. The
+    /// error is a message for the caller.
+    pub(super) async fn prepare(self) -> Result<Prepared, String> {
+        let preparing = tokio::task::spawn_blocking(move || {
+            let Self { options, prompt, schema, wishes } = self;
+            let contract = schema.map(|schema| {
+                OutputContract::compile_within(&Value::Object(schema), SCHEMA, SCHEMA_TIME)
+            });
+            let contract =
+                contract.transpose().map_err(|error| format!("output_schema: {error}"))?;
+            let prompt = expanded(&options, prompt)?;
+            Ok(Prepared { options, prompt, contract, wishes })
+        });
+        preparing.await.unwrap_or_else(|_| Err("the run could not be prepared".to_owned()))
+    }
+}
+
+/// Expands a template or skill. Commands of extensions are for the user of this machine, so they
+/// stay what they are: a text.
+fn expanded(options: &AgentOptions, prompt: String) -> Result<String, String> {
+    if !prompt.starts_with('/') {
+        return Ok(prompt);
+    }
+    let (settings, _) = load_settings(options, None, &mut Vec::new());
+    let resources = load_resources(&options.environment, &settings, &options.resources);
+    match resources.expand(&prompt) {
+        Ok(expanded) => Ok(expanded.map_or(prompt, |expanded| expanded.text)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Prepared {
     /// Performs the run. Returns the result of the tool; the report stays with the run.
-    pub(super) async fn perform(
-        mut self,
-        arguments: &Arguments,
-        place: Place,
-        context: &Context,
-    ) -> Value {
+    pub(super) async fn perform(mut self, plan: &Plan, place: Place, context: &Context) -> Value {
         let started = Instant::now();
         let approver = CallerApprover::new(context);
         self.options.approver = approver.map(|approver| Arc::new(approver) as Arc<_>);
-        let collector = self.schema.take().map(|contract| ResultCollector::new(contract, None));
+        let collector = self.contract.take().map(|contract| ResultCollector::new(contract, None));
         self.options.extensions.extend(collector.as_ref().map(ResultCollector::extension));
         let agent_directory = self.options.environment.agent_directory.clone();
-        let created =
-            setup::create_silently(arguments, self.options, Arc::new(NoUi), RunMode::Print).await;
+        let (arguments, ui) = (&plan.arguments, Arc::new(NoUi));
+        let created = setup::create_silently(arguments, self.options, ui, RunMode::Print).await;
         let Agent { runtime, notices } = match created {
             Ok(agent) => agent,
             Err(refused) => return not_started(&place, &refused.into_failure()),
         };
         notices.iter().for_each(setup::report);
         let session = runtime.session();
-        place.begin(&session);
         let cwd = session.with_log(|log| log.cwd().to_owned());
+        // A part of the path may have become a link since it was checked.
+        if let Err(problem) = plan.resolve(&cwd) {
+            runtime.shut_down().await;
+            return not_started(&place, &Failure::new(problem, Exit::Failed));
+        }
+        place.begin(&session, self.wishes);
         let before = Before::of(&agent_directory, &session.id(), &cwd);
         let earlier = stats(&session);
         let progress = show_progress(&runtime, &place, context);
-        let working = answer(&session, self.prompt, collector.as_ref());
-        let done = until_cancelled(&session, context, Box::pin(working)).await;
+        let working = answer(&session, self.prompt, collector.as_ref(), place.cancel());
+        let done = until_cancelled(&session, place.cancel(), Box::pin(working)).await;
         let spent = Spent { earlier, now: stats(&session), started };
         let mut report = describe(&session, &place, &done, &spent, &cwd);
         drop(progress);
         runtime.shut_down().await;
         report["files"] = json!(before.changes());
+        redact(&mut report);
         place.report(report.clone());
         result(report)
     }
@@ -90,12 +130,12 @@ type Done = Result<Option<Arc<Value>>, Failure>;
 /// Waits for the answer. A caller that gives up aborts the run, which then ends by itself.
 async fn until_cancelled(
     session: &AgentSession,
-    context: &Context,
+    cancel: &CancelToken,
     mut working: std::pin::Pin<Box<impl Future<Output = Done>>>,
 ) -> Done {
     tokio::select! {
         done = &mut working => done,
-        () = context.cancel().cancelled() => {
+        () = cancel.cancelled() => {
             session.request_abort();
             working.await
         }
@@ -106,21 +146,14 @@ async fn answer(
     session: &AgentSession,
     prompt: String,
     collector: Option<&ResultCollector>,
+    cancel: &CancelToken,
 ) -> Done {
     if let Some(collector) = collector {
         collector.begin(session);
     }
     let mut text = prompt;
     loop {
-        let outcome = submit(session, Prompt { text, images: Vec::new() }).await?;
-        let outcome = match outcome {
-            Some(outcome) => outcome,
-            // A command of an extension may have asked the model.
-            None => {
-                session.wait_for_idle().await;
-                Outcome::Completed
-            }
-        };
+        let outcome = submit(session, &text, cancel).await?;
         let Some(collector) = collector.filter(|_| outcome == Outcome::Completed) else {
             return failure_of(session, &outcome).map_or(Ok(None), Err);
         };
@@ -140,6 +173,31 @@ async fn answer(
     }
 }
 
+/// Submits one prompt as it is, and waits until the session has settled.
+async fn submit(
+    session: &AgentSession,
+    text: &str,
+    cancel: &CancelToken,
+) -> Result<Outcome, Failure> {
+    // An idle session cannot be aborted, so the token counts before and after the run begins.
+    if cancel.is_cancelled() {
+        return Err(Failure::new("Request was aborted", Exit::Interrupted));
+    }
+    let options = PromptOptions::default().literal().source(InputSource::Rpc);
+    let submitted = session.submit(text, options).await.map_err(|error| refused(&error))?;
+    if cancel.is_cancelled() {
+        session.request_abort();
+    }
+    match submitted {
+        Disposition::Started(run) => finish(run).await,
+        // An extension that dealt with the prompt may have asked the model.
+        _ => {
+            session.wait_for_idle().await;
+            Ok(Outcome::Completed)
+        }
+    }
+}
+
 /// Reports each tool call as one line.
 fn show_progress(runtime: &AgentRuntime, place: &Place, context: &Context) -> Subscription {
     let (note, context) = (place.notes(), context.clone());
@@ -150,8 +208,8 @@ fn show_progress(runtime: &AgentRuntime, place: &Place, context: &Context) -> Su
         let Some(session) = session.upgrade() else { return };
         let summary = session.effects_of(tool_name, args).summary;
         let summary = summary.map(|summary| summary.text).unwrap_or_default();
-        let line = plain::line(&format!("{tool_name} {summary}"), WIDTH);
-        let line = redacted(&line);
+        // Redacted first: a part of a secret is not recognized.
+        let line = plain::line(&redacted(&format!("{tool_name} {summary}")), WIDTH);
         note(&line);
         let number = count.fetch_add(1, Ordering::Relaxed) + 1;
         context.progress(number as f64, None, Some(&line));
@@ -202,7 +260,7 @@ fn describe(
         "runId": place.id(),
         "sessionId": session.id(),
         "outcome": outcome(done),
-        "cwd": cwd,
+        "cwd": cwd.to_string_lossy(),
         "usage": spent.describe(),
         "files": [],
     });
@@ -221,6 +279,20 @@ fn describe(
         Err(failure) => report["error"] = json!(message(failure)),
     }
     report
+}
+
+/// Redacts the secrets in all texts of a report.
+fn redact(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(changed) = redacted(text) {
+                *text = changed;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact),
+        Value::Object(fields) => fields.values_mut().for_each(redact),
+        _ => {}
+    }
 }
 
 fn message(failure: &Failure) -> String {

@@ -35,6 +35,8 @@ pub(super) struct Plan {
 pub(super) struct Http {
     pub(super) address: String,
     pub(super) options: HttpOptions,
+    /// A problem with the file of the token.
+    pub(super) warning: Option<String>,
 }
 
 impl Plan {
@@ -76,7 +78,12 @@ impl Plan {
             None if self.allows(&self.environment.cwd) => self.environment.cwd.clone(),
             None => self.directories.first().cloned().unwrap_or_default(),
         };
-        let path = real(&path)?;
+        self.resolve(&path)
+    }
+
+    /// Returns a directory without links, if callers may work there.
+    pub(super) fn resolve(&self, path: &Path) -> Result<PathBuf, String> {
+        let path = real(path)?;
         match self.allows(&path) {
             true => Ok(path),
             false => Err(format!("{} is not a directory of this server", path.display())),
@@ -132,15 +139,29 @@ fn http(args: &CommandArgs, environment: &Environment) -> Result<Http, String> {
         Some(address) => address.to_owned(),
     };
     let token = args.value("token-file").map(|file| token(file, environment)).transpose()?;
-    let hosts = args.values("allow-host").map(str::to_owned).collect();
-    Ok(Http { address, options: HttpOptions { hosts, token } })
+    let (token, warning) = token.unzip();
+    let hosts = args.values("allow-host").map(host).collect::<Result<_, _>>()?;
+    Ok(Http { address, options: HttpOptions { hosts, token }, warning: warning.flatten() })
 }
 
-fn token(file: &str, environment: &Environment) -> Result<String, String> {
+/// Checks the name of a host. Requests are compared without their port.
+fn host(name: &str) -> Result<String, String> {
+    if name.parse::<std::net::Ipv6Addr>().is_ok() {
+        return Ok(format!("[{name}]"));
+    }
+    let rest = name.rsplit_once(']').map_or(name, |(_, rest)| rest);
+    match name.is_empty() || name.contains('/') || rest.contains(':') {
+        true => Err(format!("--allow-host: expected a host name without a port, not \"{name}\"")),
+        false => Ok(name.to_owned()),
+    }
+}
+
+/// Reads a token. Returns it with a warning about its file.
+fn token(file: &str, environment: &Environment) -> Result<(String, Option<String>), String> {
     let path = environment.expand(file, &environment.cwd);
     let problem = |error: &dyn std::fmt::Display| format!("--token-file {file}: {error}");
-    let size = std::fs::metadata(&path).map_err(|error| problem(&error))?.len();
-    if size > TOKEN {
+    let metadata = std::fs::metadata(&path).map_err(|error| problem(&error))?;
+    if metadata.len() > TOKEN {
         return Err(problem(&format_args!("it is longer than {TOKEN} bytes")));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| problem(&error))?;
@@ -149,5 +170,19 @@ fn token(file: &str, environment: &Environment) -> Result<String, String> {
         let expected = format!("a token has {SHORTEST_TOKEN} or more visible ASCII characters");
         return Err(problem(&expected));
     }
-    Ok(token.to_owned())
+    let warning = is_open(&metadata)
+        .then(|| format!("other users can read the token in {file}; run `chmod 600 {file}`"));
+    Ok((token.to_owned(), warning))
+}
+
+/// Returns true if other users can read a file.
+#[cfg(unix)]
+fn is_open(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o044 != 0
+}
+
+#[cfg(not(unix))]
+fn is_open(_: &std::fs::Metadata) -> bool {
+    false
 }

@@ -5,11 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_coding_agent::AgentSession;
+use pi_protocol::CancelToken;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::ceiling::Wishes;
+
 /// The runs that are remembered after their end.
 const REMEMBERED: usize = 200;
+
+/// The sessions whose wishes are remembered.
+const SESSIONS: usize = 1_000;
 
 /// All runs.
 pub(super) struct Runs {
@@ -21,6 +27,8 @@ pub(super) struct Runs {
 #[derive(Default)]
 struct State {
     records: VecDeque<Record>,
+    /// What callers wished for the latest run of a session.
+    wishes: VecDeque<(String, Wishes)>,
     next: u64,
 }
 
@@ -32,6 +40,9 @@ struct Record {
     started: jiff::Timestamp,
     /// The line of the latest tool call.
     doing: String,
+    /// Cancelled with the request of the caller, or by an abort. It counts also while no session can
+    /// be aborted: before it starts, and between two prompts.
+    cancel: CancelToken,
     /// In progress until it is dropped.
     agent: Option<AgentSession>,
     report: Option<Value>,
@@ -41,6 +52,7 @@ struct Record {
 pub(super) struct Place {
     runs: Arc<Runs>,
     id: String,
+    cancel: CancelToken,
 }
 
 impl Runs {
@@ -53,6 +65,7 @@ impl Runs {
         self: &Arc<Self>,
         session: Option<&str>,
         cwd: PathBuf,
+        cancel: CancelToken,
     ) -> Result<Place, String> {
         let mut state = self.lock();
         let in_progress = state.records.iter().filter(|run| run.report.is_none());
@@ -71,6 +84,7 @@ impl Runs {
             cwd,
             started: jiff::Timestamp::now(),
             doing: "starting".to_owned(),
+            cancel: cancel.clone(),
             agent: None,
             report: None,
         });
@@ -80,23 +94,37 @@ impl Runs {
         }
         drop(state);
         self.in_progress.send_modify(|count| *count += 1);
-        Ok(Place { runs: Arc::clone(self), id })
+        Ok(Place { runs: Arc::clone(self), id, cancel })
     }
 
     /// Aborts the run of a session. Returns false if none is in progress.
     pub(super) fn abort(&self, session: &str) -> bool {
-        let state = self.lock();
-        let mut running = state.records.iter().filter(|run| run.session == session);
-        let agent = running.find_map(|run| run.agent.clone());
-        drop(state);
-        agent.inspect(AgentSession::request_abort).is_some()
+        // A run without a session yet has no id that could be given.
+        !session.is_empty() && self.abort_where(|run| run.session == session)
     }
 
     /// Aborts all runs.
     pub(super) fn abort_all(&self) {
-        let agents: Vec<AgentSession> =
-            self.lock().records.iter().filter_map(|run| run.agent.clone()).collect();
-        agents.iter().for_each(AgentSession::request_abort);
+        self.abort_where(|_| true);
+    }
+
+    fn abort_where(&self, is_chosen: impl Fn(&Record) -> bool) -> bool {
+        let state = self.lock();
+        let chosen = state.records.iter().filter(|run| run.report.is_none() && is_chosen(run));
+        let chosen: Vec<_> = chosen.map(|run| (run.cancel.clone(), run.agent.clone())).collect();
+        drop(state);
+        for (cancel, agent) in &chosen {
+            cancel.cancel();
+            agent.iter().for_each(AgentSession::request_abort);
+        }
+        !chosen.is_empty()
+    }
+
+    /// Returns what a caller wished for the latest run of a session.
+    pub(super) fn wishes(&self, session: &str) -> Wishes {
+        let state = self.lock();
+        let known = state.wishes.iter().find(|(id, _)| id == session);
+        known.map(|(_, wishes)| wishes.clone()).unwrap_or_default()
     }
 
     /// Waits until no run is in progress.
@@ -141,7 +169,7 @@ impl Record {
         let mut run = json!({
             "runId": self.id,
             "sessionId": self.session,
-            "cwd": self.cwd,
+            "cwd": self.cwd.to_string_lossy(),
             "started": self.started.to_string(),
         });
         match &self.report {
@@ -164,13 +192,30 @@ impl Place {
         &self.id
     }
 
-    /// Notes the session of the run.
-    pub(super) fn begin(&self, agent: &AgentSession) {
+    /// Returns the token that is cancelled when the run has to end.
+    pub(super) fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// Notes the session of the run, and what the caller wished for it.
+    pub(super) fn begin(&self, agent: &AgentSession, wishes: Wishes) {
         let (session, agent) = (agent.id(), agent.clone());
+        let mut state = self.runs.lock();
+        state.wishes.retain(|(id, _)| *id != session);
+        state.wishes.push_back((session.clone(), wishes));
+        if state.wishes.len() > SESSIONS {
+            state.wishes.pop_front();
+        }
+        drop(state);
         self.runs.change(&self.id, |run| {
             run.session = session;
             run.agent = Some(agent);
         });
+    }
+
+    /// Gives the place back before anything ran. No one hears of it again.
+    pub(super) fn withdraw(self) {
+        self.runs.lock().records.retain(|run| run.id != self.id);
     }
 
     /// Returns a function that notes what the run does.

@@ -1,5 +1,6 @@
 //! What the protocol sees: tools, resources and prompts.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pi_coding_agent::{Environment, SessionSelector};
@@ -12,7 +13,8 @@ use pi_session::{SessionInfo, directory_from_text};
 use serde_json::{Map, Value, json};
 
 use super::arguments::Given;
-use super::perform::{Work, schema};
+use super::ceiling::Wishes;
+use super::perform::Work;
 use super::plan::Plan;
 use super::runs::Runs;
 use super::{sessions, templates, tools};
@@ -79,21 +81,29 @@ impl PiService {
     fn work(&self, arguments: Map<String, Value>) -> Result<Work, String> {
         let known = ["prompt", "cwd", "model", "profile", "limits", "output_schema"];
         let given = Given::new(arguments, &known)?;
-        let prompt = given.prompt()?.to_owned();
         let directory = self.plan.directory(given.text("cwd")?)?;
-        let (mut options, ceiling) = self.plan.options(&directory);
+        self.prepare(&given, &directory, SessionSelector::New, wishes(&given)?)
+    }
+
+    fn prepare(
+        &self,
+        given: &Given,
+        directory: &Path,
+        session: SessionSelector,
+        wishes: Wishes,
+    ) -> Result<Work, String> {
+        let prompt = given.prompt()?.to_owned();
+        let (mut options, ceiling) = self.plan.options(directory);
         if let Some(model) = given.text("model")? {
             if options.model.is_some() {
                 return Err("the model of this server is fixed; leave out model".to_owned());
             }
             options.model = Some(model.to_owned());
         }
-        let none = Map::new();
-        let limits = given.object("limits")?.unwrap_or(&none);
-        ceiling.narrow(given.text("profile")?, limits, &mut options.settings)?;
-        options.session = SessionSelector::New;
-        let schema = schema(given.object("output_schema")?)?;
-        Ok(Work { options, prompt, schema })
+        ceiling.narrow(&wishes, &mut options.settings)?;
+        options.session = session;
+        let schema = given.object("output_schema")?.cloned();
+        Ok(Work { options, prompt, schema, wishes })
     }
 
     async fn reply(
@@ -101,7 +111,7 @@ impl PiService {
         arguments: Map<String, Value>,
         context: &Context,
     ) -> Result<Result<Value, String>, Error> {
-        let known = ["sessionId", "prompt", "output_schema"];
+        let known = ["sessionId", "prompt", "model", "profile", "limits", "output_schema"];
         let given = match Given::new(arguments, &known) {
             Ok(given) => given,
             Err(problem) => return Ok(Err(problem)),
@@ -119,13 +129,12 @@ impl PiService {
         self.perform(work, Some(&session.id), context).await
     }
 
+    /// Makes the work of `reply`. What the caller wished for the session still holds.
     fn continuation(&self, given: &Given, session: &SessionInfo) -> Result<Work, String> {
-        let prompt = given.prompt()?.to_owned();
-        let (mut options, ceiling) = self.plan.options(&directory_from_text(&session.cwd));
-        ceiling.narrow(None, &Map::new(), &mut options.settings)?;
-        options.session = SessionSelector::Existing(session.path.to_string_lossy().into_owned());
-        let schema = schema(given.object("output_schema")?)?;
-        Ok(Work { options, prompt, schema })
+        let directory = self.plan.resolve(&directory_from_text(&session.cwd))?;
+        let wishes = wishes(given)?.after(self.runs.wishes(&session.id));
+        let path = session.path.to_string_lossy().into_owned();
+        self.prepare(given, &directory, SessionSelector::Existing(path), wishes)
     }
 
     async fn perform(
@@ -135,14 +144,22 @@ impl PiService {
         context: &Context,
     ) -> Result<Result<Value, String>, Error> {
         let Environment { cwd, .. } = &work.options.environment;
-        let place = match self.runs.take(session, cwd.clone()) {
+        let place = match self.runs.take(session, cwd.clone(), context.cancel().child()) {
             Ok(place) => place,
             Err(problem) => return Ok(Err(problem)),
+        };
+        // Within the place, so that callers cannot have any number of schemas compiled.
+        let prepared = match work.prepare().await {
+            Ok(prepared) => prepared,
+            Err(problem) => {
+                place.withdraw();
+                return Ok(Err(problem));
+            }
         };
         if context.can_start_task() {
             context.start_task().await?;
         }
-        let result = Box::pin(work.perform(&self.plan.arguments, place, context)).await;
+        let result = Box::pin(prepared.perform(&self.plan, place, context)).await;
         if let Some(id) = result["structuredContent"]["sessionId"].as_str() {
             context.changed(Change::Resource { uri: sessions::session_uri(id) });
         }
@@ -204,6 +221,11 @@ impl PiService {
         resources.extend(self.reading(sessions::list_reports).await?);
         Ok(resources)
     }
+}
+
+fn wishes(given: &Given) -> Result<Wishes, String> {
+    let limits = given.object("limits")?.cloned().unwrap_or_default();
+    Ok(Wishes { profile: given.text("profile")?.map(str::to_owned), limits })
 }
 
 fn unknown_session() -> String {

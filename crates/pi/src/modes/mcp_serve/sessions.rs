@@ -27,7 +27,7 @@ pub(super) fn list(plan: &Plan) -> Vec<Value> {
         json!({
             "uri": session_uri(&session.id),
             "name": session.id,
-            "title": redacted(&plain::line(title, 80)),
+            "title": plain::line(&redacted(title), 80),
             "description": format!("Session in {}", session.cwd),
             "mimeType": "text/markdown",
         })
@@ -69,7 +69,7 @@ pub(super) fn list_reports(plan: &Plan) -> Vec<Value> {
         json!({
             "uri": report_uri(&run.id),
             "name": run.id,
-            "title": redacted(&plain::line(&run.task, 80)),
+            "title": plain::line(&redacted(&run.task), 80),
             "description": format!("Report of a run in {}", run.cwd),
             "mimeType": "application/json",
         })

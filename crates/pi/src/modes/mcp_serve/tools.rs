@@ -13,11 +13,8 @@ fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-fn output_schema() -> Value {
-    json!({ "type": "object", "description": "JSON Schema that the result must match." })
-}
-
-fn run() -> Value {
+/// Adds the arguments that `run` and `reply` share.
+fn with_common(mut properties: Value) -> Value {
     let limits: Map<String, Value> = LIMITS
         .iter()
         .map(|(name, _)| {
@@ -25,24 +22,29 @@ fn run() -> Value {
             ((*name).to_owned(), json!({ "type": kind, "exclusiveMinimum": 0 }))
         })
         .collect();
-    let profiles = ["explore", "careful", "unattended"];
-    let properties = json!({
+    properties["model"] =
+        text("Model, such as PROVIDER/ID. Not allowed if the server has a fixed one.");
+    properties["profile"] = json!({
+        "type": "string",
+        "enum": ["explore", "careful", "unattended"],
+        "description": "Safety profile. It must be that of the server, unless that is explore.",
+    });
+    properties["limits"] = json!({
+        "type": "object",
+        "properties": limits,
+        "additionalProperties": false,
+        "description": "Limits of the run. They can only be lower than those of the server.",
+    });
+    properties["output_schema"] =
+        json!({ "type": "object", "description": "JSON Schema that the result must match." });
+    properties
+}
+
+fn run() -> Value {
+    let properties = with_common(json!({
         "prompt": text("The task, with everything that the agent needs to know."),
         "cwd": text("Directory to work in. It must be one of this server's directories or below."),
-        "model": text("Model, such as PROVIDER/ID. Not allowed if the server has a fixed one."),
-        "profile": {
-            "type": "string",
-            "enum": profiles,
-            "description": "Safety profile. It can only be stricter than that of the server.",
-        },
-        "limits": {
-            "type": "object",
-            "properties": limits,
-            "additionalProperties": false,
-            "description": "Limits of the run. They can only be lower than those of the server.",
-        },
-        "output_schema": output_schema(),
-    });
+    }));
     work(
         "run",
         "Run a coding agent",
@@ -54,16 +56,15 @@ fn run() -> Value {
 }
 
 fn reply() -> Value {
-    let properties = json!({
+    let properties = with_common(json!({
         "sessionId": text("Id of the session, from the result of run."),
         "prompt": text("The next message to the agent."),
-        "output_schema": output_schema(),
-    });
+    }));
     work(
         "reply",
         "Continue a session",
         "Send another message to the agent of an earlier run, in the same session and directory, \
-         and wait for its answer.",
+         and wait for its answer. Without profile and limits, those of the earlier run apply.",
         properties,
         &["sessionId", "prompt"],
     )

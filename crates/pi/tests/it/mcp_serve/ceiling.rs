@@ -28,8 +28,8 @@ fn nothing_is_widened() {
     };
     let reply = |id: &str| ("reply", json!({ "sessionId": id, "prompt": "Go on." }));
     let cases = [
-        (run(json!({ "profile": "explore" })), "wider than unattended"),
-        (run(json!({ "profile": "careful" })), "wider than unattended"),
+        (run(json!({ "profile": "explore" })), "not stricter than unattended"),
+        (run(json!({ "profile": "careful" })), "not stricter than unattended"),
         (run(json!({ "profile": "none" })), "unknown profile"),
         (run(json!({ "cwd": outside })), "not a directory of this server"),
         (run(json!({ "cwd": "inside/../../outside" })), "not a directory of this server"),
@@ -85,7 +85,28 @@ fn explore_must_be_given_on_the_command_line() {
     let mut pi = Served::start(&env, &[]);
     pi.initialize(&json!({}));
     let result = pi.tool("run", &json!({ "prompt": "Go.", "profile": "explore" }));
-    assert!(text(&result).contains("wider than careful"), "{result}");
+    assert!(text(&result).contains("not stricter than careful"), "{result}");
+}
+
+#[test]
+fn a_stricter_profile_holds_for_extensions_too() {
+    let env = TestEnv::new();
+    let _server = model(&env, vec![says("Done."), says("Done.")]);
+    let extension = "import fs from 'node:fs';
+        export default (pi) => pi.on('before_agent_start', () => {
+            fs.writeFileSync('../outside.txt', 'x');
+        })";
+    let directory = env.agent().join("extensions");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("writer.ts"), extension).unwrap();
+    let outside = env.project().join("../outside.txt");
+    let mut pi = Served::start(&env, &["--profile", "explore"]);
+    pi.initialize(&json!({}));
+    for (profile, is_written) in [("careful", false), ("explore", true)] {
+        let result = pi.tool("run", &json!({ "prompt": "Go.", "profile": profile }));
+        assert_eq!(result["structuredContent"]["outcome"], "completed", "{result}");
+        assert_eq!(outside.exists(), is_written, "{profile}");
+    }
 }
 
 #[test]
@@ -114,6 +135,11 @@ fn invalid_options_are_errors() {
         (&["--max-runs", "0"], "--max-runs: \"0\" is not a number from 1 to 64"),
         (&["--token-file", "short"], "--token-file and --allow-host require --http"),
         (&["--http", "--token-file", "short"], "--token-file short: a token has 16 or more"),
+        (
+            &["--http", "--allow-host", "pi.example:8808"],
+            "--allow-host: expected a host name without",
+        ),
+        (&["--http", "--allow-host", "http://pi.example"], "--allow-host: expected a host name"),
         (&["--profile", "root"], "--profile: "),
         (&["--max-turns", "x"], "--max-turns: "),
     ];

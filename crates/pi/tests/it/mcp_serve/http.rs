@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,11 @@ impl Web {
     fn start(env: &TestEnv) -> Self {
         fs::write(env.project().join("token"), format!("{TOKEN}\n")).unwrap();
         let arguments = ["mcp", "serve", "--http", "127.0.0.1:0", "--token-file", "token"];
-        let mut child = env.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        Self::spawn(&mut env.command(&arguments))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
         let address = line.split("http://").nth(1).and_then(|rest| rest.strip_suffix("/mcp"));
@@ -104,5 +108,51 @@ fn an_open_address_requires_a_token() {
     let env = TestEnv::new();
     let (code, stderr) = env.failure(&["mcp", "serve", "--http", "0.0.0.0:0"]);
     assert!(stderr.contains("reachable from other machines, so a token is required"), "{stderr}");
+    assert!(!stderr.contains("serving"), "{stderr}");
     assert_eq!(code, Some(1));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_without_free_descriptors_goes_on_later() {
+    let env = TestEnv::new();
+    let plain = env.command(&[]);
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", "ulimit -n 64; exec \"$0\" mcp serve --http 127.0.0.1:0"]);
+    command.arg(plain.get_program()).env_clear().current_dir(env.project());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let web = Web::spawn(&mut command);
+    let connections: Vec<TcpStream> =
+        (0..100).map(|_| TcpStream::connect(&web.address).unwrap()).collect();
+    let descriptors = format!("/proc/{}/fd", web.child.id());
+    while fs::read_dir(&descriptors).unwrap().count() < 64 {
+        std::thread::yield_now();
+    }
+    drop(connections);
+    let (status, _) = web.post(&[("Host", "localhost")], "{");
+    assert_eq!(status, 400);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_token_that_others_can_read_is_reported() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let env = TestEnv::new();
+    let file = env.project().join("token");
+    for (mode, is_reported) in [(0o600, false), (0o644, true)] {
+        fs::write(&file, TOKEN).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let arguments = ["mcp", "serve", "--http", "127.0.0.1:0", "--token-file", "token"];
+        let mut child = env.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().contains("serving"));
+        // Notes are written before a signal can end the server.
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let rest: Vec<String> = lines.map_while(Result::ok).collect();
+        let found = rest.iter().any(|line| line.contains("other users can read the token"));
+        assert_eq!(found, is_reported, "{mode:o}: {rest:?}");
+        child.wait().unwrap();
+    }
 }

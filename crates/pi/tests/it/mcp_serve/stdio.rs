@@ -104,6 +104,119 @@ fn templates_are_prompts() {
     assert_eq!(unknown["error"]["code"], -32602);
 }
 
+#[test]
+fn prompts_run_no_commands() {
+    let env = TestEnv::new();
+    let server = model(&env, vec![says("Done."), says("Done.")]);
+    let prompts = env.agent().join("prompts");
+    fs::create_dir_all(&prompts).unwrap();
+    fs::write(prompts.join("review.md"), "Review $1 now.\n").unwrap();
+    let extension = "import fs from 'node:fs';
+        export default (pi) => pi.registerCommand('wipe', {
+            handler: async () => { fs.writeFileSync('wiped.txt', 'x'); },
+        })";
+    let extensions = env.agent().join("extensions");
+    fs::create_dir_all(&extensions).unwrap();
+    fs::write(extensions.join("wipe.ts"), extension).unwrap();
+    let mut pi = Served::start(&env, &["--profile", "explore"]);
+    pi.initialize(&json!({}));
+    for (prompt, sent) in [("/wipe all", "/wipe all"), ("/review a.rs", "Review a.rs now.")] {
+        let result = pi.tool("run", &json!({ "prompt": prompt }));
+        assert_eq!(text(&result), "Done.");
+        let request = server.requests().pop().unwrap().to_string();
+        assert!(request.contains(sent), "{request}");
+    }
+    assert!(!env.project().join("wiped.txt").exists());
+}
+
+#[test]
+fn a_schema_that_is_too_large_starts_nothing() {
+    let env = TestEnv::new();
+    let server = model(&env, vec![]);
+    let mut pi = Served::start(&env, &["--max-runs", "1"]);
+    pi.initialize(&json!({}));
+    let schema = json!({ "description": "x".repeat(300_000) });
+    for _ in 0..2 {
+        let refused = pi.tool("run", &json!({ "prompt": "Go.", "output_schema": schema }));
+        assert!(text(&refused).contains("more than 262144 bytes"), "{refused}");
+    }
+    let status = pi.tool("status", &json!({}));
+    assert_eq!(status["structuredContent"]["runs"], json!([]));
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_reply_keeps_the_limits_of_its_session() {
+    let env = TestEnv::new();
+    let read = || calls("read", json!({"path": "."}));
+    let replies = vec![says("Done."), read(), read(), read(), read(), read(), says("Done.")];
+    let server = model(&env, replies);
+    let mut pi = Served::start(&env, &["--profile", "explore"]);
+    pi.initialize(&json!({}));
+    let limits = json!({ "turns": 2 });
+    let first = pi.tool("run", &json!({ "prompt": "Go.", "limits": limits }));
+    let id = &first["structuredContent"]["sessionId"];
+    let limited = pi.tool("reply", &json!({ "sessionId": id, "prompt": "Go on." }));
+    assert_eq!(limited["structuredContent"]["outcome"], "limit", "{limited}");
+    assert_eq!(server.requests().len(), 3);
+    let more = json!({ "sessionId": id, "prompt": "Go on.", "limits": { "turns": 9 } });
+    let done = pi.tool("reply", &more);
+    assert_eq!(done["structuredContent"]["outcome"], "completed", "{done}");
+}
+
+#[test]
+fn an_abort_before_the_first_prompt_counts() {
+    let env = TestEnv::new();
+    let server = model(&env, vec![says("Done.")]);
+    // Sessions wait for the gate, if there is one.
+    let extension = "import fs from 'node:fs';
+        export default (pi) => pi.on('session_start', async () => {
+            if (fs.existsSync('gate')) await fs.promises.readFile('gate');
+        })";
+    let extensions = env.agent().join("extensions");
+    fs::create_dir_all(&extensions).unwrap();
+    fs::write(extensions.join("gate.ts"), extension).unwrap();
+    let mut pi = Served::start(&env, &["--profile", "explore"]);
+    pi.initialize(&json!({}));
+    let first = pi.tool("run", &json!({ "prompt": "Go." }));
+    let id = &first["structuredContent"]["sessionId"];
+    let gate = env.project().join("gate");
+    assert!(std::process::Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let reply = json!({ "name": "reply", "arguments": { "sessionId": id, "prompt": "More." } });
+    pi.send(&request(7, "tools/call", reply));
+    while pi.tool("abort", &json!({ "sessionId": id }))["isError"] == true {}
+    fs::write(&gate, "open").unwrap();
+    let aborted = pi.receive();
+    assert_eq!(aborted["id"], 7);
+    assert_eq!(aborted["result"]["structuredContent"]["outcome"], "aborted", "{aborted}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn reports_and_progress_have_no_secrets() {
+    let env = TestEnv::new();
+    let key = "secret-key-of-the-model";
+    let path = format!("{}/{key}/file.txt", "long".repeat(45));
+    let read = calls("read", json!({ "path": path }));
+    let _server = model(&env, vec![read, says(&format!("The key is {key}."))]);
+    let mut pi = Served::start(&env, &["--profile", "explore"]);
+    pi.initialize(&json!({}));
+    let run = json!({
+        "name": "run",
+        "arguments": { "prompt": "Go." },
+        "_meta": { "progressToken": "p" },
+    });
+    let (response, before) = pi.call(&request(4, "tools/call", run));
+    let run = &response["result"]["structuredContent"];
+    assert_eq!(run["outcome"], "completed", "{response}");
+    let report = format!("pi://runs/{}/report", run["runId"].as_str().unwrap());
+    let (read, _) = pi.call(&request(7, "resources/read", json!({ "uri": report })));
+    assert!(read.to_string().contains("The key is"), "{read}");
+    let all = format!("{response}{before:?}{read}");
+    // The line of progress is cut within the key.
+    assert!(!all.contains(&key[..10]), "{all}");
+}
+
 /// A rule that asks before `touch`, so that no sandbox is needed.
 fn asking(env: &TestEnv) -> String {
     let file = env.project().join("rules.toml");
