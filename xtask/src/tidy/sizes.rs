@@ -30,7 +30,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("crates/pi-exec-watch", 530),
     ("crates/pi-extensions", 21_500),
     ("crates/pi-jsonrpc", 1_150),
-    ("crates/pi-mcp", 8_500),
+    ("crates/pi-mcp", 9_080),
     ("crates/pi-guard", 16_080),
     ("crates/pi-packages", 4_880),
     ("crates/pi-protocol", 4_860),

@@ -151,14 +151,14 @@ async fn perform(
     let client = session.session.client();
     let asked =
         Asked { method: &method, params: params.as_ref(), client, session: Some(&session.session) };
-    let step = dispatch(&http.server, asked).await;
+    let step = match dispatch(&http.server, asked).await {
+        Step::Reply(result) => return body::json(StatusCode::OK, &Message::response(id, result)),
+        step => step,
+    };
     let cancel = match &step {
         Step::Call(call) => call.cancel_token().clone(),
         Step::Result(_) => CancelToken::new(),
-        Step::Reply(result) => {
-            return body::json(StatusCode::OK, &Message::response(id, result.clone()));
-        }
-        Step::Resume(..) | Step::Listen(_) => {
+        _ => {
             let error = Error::method_not_found(&method);
             return body::json(StatusCode::OK, &Message::response(id, Err(error)));
         }
@@ -198,4 +198,70 @@ async fn perform(
 /// Events without a message confuse clients of older versions.
 fn is_newest(session: &HttpSession) -> bool {
     session.session.client().version == LEGACY[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use pi_jsonrpc::connection::BoxFuture;
+    use serde_json::{Map, json};
+    use tokio::sync::mpsc;
+
+    use super::super::super::{
+        About, Context, HttpOptions, Listing, Offers, Server, Service, text_result,
+    };
+    use super::super::sessions::Sessions;
+    use super::*;
+
+    /// A tool that ends when it is cancelled, and reports it.
+    struct Waits(mpsc::UnboundedSender<()>);
+
+    impl Service for Waits {
+        fn about(&self) -> About {
+            About { offers: Offers { tools: true, ..Offers::default() }, ..About::default() }
+        }
+
+        fn list(&self, _: Listing) -> BoxFuture<'_, Result<Vec<Value>, Error>> {
+            Box::pin(std::future::ready(Ok(Vec::new())))
+        }
+
+        fn call_tool(
+            &self,
+            _: String,
+            _: Map<String, Value>,
+            context: Context,
+        ) -> BoxFuture<'_, Result<Value, Error>> {
+            Box::pin(async move {
+                context.cancel().cancelled().await;
+                let _ = self.0.send(());
+                Ok(text_result("too late"))
+            })
+        }
+    }
+
+    fn request(method: &str, params: Value) -> Message {
+        Message::request(Id::Number(1), method, Some(params))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_come_back_cancels_its_request() {
+        let (sender, mut cancelled) = mpsc::unbounded_channel();
+        let address = SocketAddr::from(([127, 0, 0, 1], 80));
+        let http = Http {
+            server: Server::new(Arc::new(Waits(sender))),
+            gate: headers::Gate::new(address, HttpOptions::default()),
+            sessions: Sessions::default(),
+        };
+        let initialize = request("initialize", json!({ "protocolVersion": "2025-11-25" }));
+        let answer = post(&http, &HeaderMap::new(), initialize).await;
+        let mut headers = HeaderMap::new();
+        headers.insert(SESSION, answer.headers()[SESSION].clone());
+        headers.insert("accept", HeaderValue::from_static("text/event-stream"));
+        let stream = post(&http, &headers, request("tools/call", json!({ "name": "wait" }))).await;
+        let left = tokio::time::Instant::now();
+        drop(stream);
+        assert_eq!(cancelled.recv().await, Some(()));
+        assert!(left.elapsed() >= ABANDONED);
+    }
 }
