@@ -3,8 +3,10 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use pi_guard::confine::ConfinementLevel;
 use serde_json::{Value, json};
 
+use crate::guard::rung;
 use crate::logins::{AuthorizationServer, browse};
 use crate::mcp_serve::{calls, model, says};
 use crate::test_env::TestEnv;
@@ -277,4 +279,29 @@ fn a_changed_tool_is_not_called_without_a_new_approval() {
     let (code, message) = env.failure(&["mcp", "call", "tiny", "greet", "--yes"]);
     assert_eq!(code, Some(1), "{message}");
     assert!(message.contains("changed the description of greet"), "{message}");
+}
+
+#[test]
+fn commands_connect_like_a_session() {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.agent()).unwrap();
+    let settings = json!({ "guard": { "profile": "careful" } }).to_string();
+    std::fs::write(env.agent().join("settings.json"), settings).unwrap();
+    let outside = env.project().join("../outside");
+    let script = format!("touch {:?}\n{SERVER}", outside.to_str().unwrap());
+    let servers = json!({ "mcpServers": {
+        "tiny": { "command": "sh", "args": ["-c", script] },
+        "own": { "url": "http://127.0.0.1:1/mcp", "auth": { "provider": "none" } },
+    } });
+    std::fs::write(env.agent().join("mcp.json"), servers.to_string()).unwrap();
+    for command in ["list", "check"] {
+        let output = env.pi(&["mcp", command, "--json"]);
+        let states: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let problem = states["servers"][1]["error"].as_str().unwrap();
+        assert!(!problem.contains("not available here"), "{states}");
+        if rung() != ConfinementLevel::None {
+            assert_eq!(states["servers"][0]["state"], "connected", "{states}");
+            assert!(!outside.exists(), "{command}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use pi_protocol::Effects;
 use pi_tools::{Host, Workspace};
 use serde_json::{Map, Value};
 
-use super::plain::PlainWriter;
+use super::plain::{PlainWriter, line};
 use super::{CommandResult, Failure, Loaded, servers, success};
 use crate::commands::auth::wait;
 use crate::exit::{Exit, note};
@@ -74,10 +74,14 @@ async fn approved(
     let connected = servers.connect(&entry.name).await;
     connected.map_err(|error| unavailable(&error))?;
     let tools = servers.tools(&entry.name).unwrap_or_default();
-    let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let name = tool_name(&entry.name, &tools, tool);
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let is_changed = servers.changed_tools(&entry.name).iter().any(|changed| changed == tool);
-    let known = Known { name, is_changed };
+    let described = tools.iter().find(|other| other.name == tool);
+    let known = Known {
+        name: tool_name(&entry.name, &names, tool),
+        description: described.and_then(|tool| tool.description.clone()).unwrap_or_default(),
+        is_changed,
+    };
     approve(loaded, guard, (entry, tool), &known, &arguments, is_confirmed)?;
     let result = servers.call(&entry.name, tool, arguments, &CallOptions::default()).await;
     let result = result.map_err(|error| unavailable(&error))?;
@@ -88,6 +92,7 @@ async fn approved(
 struct Known {
     /// Name in sessions and rules.
     name: String,
+    description: String,
     /// The tool is another one than when it was first used.
     is_changed: bool,
 }
@@ -130,14 +135,15 @@ fn approve(
             true => {
                 let changed = format!("{server} changed the description of {tool}");
                 Failure::failed(format!("{changed} since it was first used, so it needs approval"))
-                    .hint("read the new description, then call the tool in a terminal")
+                    .hint("call the tool in a terminal to read and approve the new description")
             }
             false => Failure::failed(format!("the call of {tool} of {server} needs approval"))
                 .hint("approve it with --yes, or allow the tool with a rule"),
         });
     }
     if known.is_changed {
-        note(&format!("{server} changed the description of {tool} since it was first used"));
+        let description = line(&known.description, 2_000);
+        note(&format!("{server} changed the description of {tool}, which is now: {description}"));
     }
     confirm(entry, tool)
 }
