@@ -23,6 +23,9 @@ const OWN: &[Flag] = &[
         .repeats()
         .details("The default is the working directory. Sessions of other directories can be neither read nor continued."),
     Flag::new("max-runs", General, "Maximum number of runs at a time; 4 by default").takes_word("N"),
+    Flag::new("max-total-cost", General, "Maximum cost of all runs together in US dollars")
+        .takes_word("DOLLARS")
+        .details("A run reserves the most that it can cost: --max-cost or the limit of its caller, else all that is left."),
     Flag::new("model", Model, "Model of all runs: an id, PROVIDER/ID, or part of a name")
         .takes("PATTERN")
         .completes(Completes::Models)

@@ -6,7 +6,7 @@ mod stdio;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -51,7 +51,10 @@ struct Served {
 impl Served {
     fn start(env: &TestEnv, options: &[&str]) -> Self {
         let arguments = [&["mcp", "serve"], options].concat();
-        let mut command = env.command(&arguments);
+        Self::spawn(&mut env.command(&arguments))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();

@@ -82,6 +82,13 @@ impl Ceiling {
         Ok(())
     }
 
+    /// Returns the most that a run with these wishes can cost, in US dollars.
+    pub(super) fn cost(&self, wishes: &Wishes) -> Option<f64> {
+        let [_, _, _, own, _] = self.limits;
+        let wished = wishes.limits.get("cost_usd").and_then(Value::as_f64);
+        own.into_iter().chain(wished).reduce(f64::min)
+    }
+
     fn profile(&self, wished: Option<&str>) -> Result<Profile, String> {
         let Some(wished) = wished else { return Ok(self.profile) };
         let profile: Profile =
@@ -95,6 +102,11 @@ impl Ceiling {
         }
         Ok(profile)
     }
+}
+
+/// Limits what a run can cost, in US dollars.
+pub(super) fn limit_cost(settings: &mut Map<String, Value>, cost: f64) {
+    set(settings, "limits", "maxCost", json!(cost));
 }
 
 fn set(settings: &mut Map<String, Value>, group: &str, key: &str, value: Value) {

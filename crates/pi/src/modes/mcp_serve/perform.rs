@@ -42,6 +42,8 @@ pub(super) struct Work {
     /// The schema of the result.
     pub(super) schema: Option<Map<String, Value>>,
     pub(super) wishes: Wishes,
+    /// The most that the run can cost, in US dollars.
+    pub(super) cost: Option<f64>,
 }
 
 /// A run to perform.
@@ -57,7 +59,7 @@ impl Work {
     /// error is a message for the caller.
     pub(super) async fn prepare(self) -> Result<Prepared, String> {
         let preparing = tokio::task::spawn_blocking(move || {
-            let Self { options, prompt, schema, wishes } = self;
+            let Self { options, prompt, schema, wishes, .. } = self;
             let contract = schema.map(|schema| {
                 OutputContract::compile_within(&Value::Object(schema), SCHEMA, SCHEMA_TIME)
             });

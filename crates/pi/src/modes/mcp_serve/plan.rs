@@ -27,6 +27,8 @@ pub(super) struct Plan {
     /// The directories that callers can work in, without links.
     pub(super) directories: Vec<PathBuf>,
     pub(super) max_runs: usize,
+    /// The most that all runs can cost, in US dollars.
+    pub(super) max_total_cost: Option<f64>,
     pub(super) http: Option<Http>,
     has_profile: bool,
 }
@@ -62,12 +64,21 @@ impl Plan {
                 .filter(|number| (1..=64).contains(number))
                 .ok_or_else(|| format!("--max-runs: \"{text}\" is not a number from 1 to 64"))?,
         };
+        let max_total_cost = args.value("max-total-cost").map(dollars).transpose()?;
         let http = args.has("http").then(|| http(args, &environment)).transpose()?;
         if http.is_none() && (args.has("token-file") || args.has("allow-host")) {
             return Err("--token-file and --allow-host require --http".to_owned());
         }
         let has_profile = args.has("profile");
-        Ok(Self { arguments, environment, directories, max_runs, http, has_profile })
+        Ok(Self {
+            arguments,
+            environment,
+            directories,
+            max_runs,
+            max_total_cost,
+            http,
+            has_profile,
+        })
     }
 
     /// Returns the directory that a caller asks for, if it may work there.
@@ -110,6 +121,11 @@ impl Plan {
         let ceiling = Ceiling::new(profile, &settings.limits());
         (options, ceiling)
     }
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount > 0.0);
+    amount.ok_or_else(|| format!("--max-total-cost: \"{text}\" is not an amount such as 2.50"))
 }
 
 fn real(path: &Path) -> Result<PathBuf, String> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pi_coding_agent::{Environment, SessionSelector};
+use pi_coding_agent::SessionSelector;
 use pi_jsonrpc::Error;
 use pi_mcp::BoxFuture;
 use pi_mcp::server::{
@@ -13,7 +13,7 @@ use pi_session::{SessionInfo, directory_from_text};
 use serde_json::{Map, Value, json};
 
 use super::arguments::Given;
-use super::ceiling::Wishes;
+use super::ceiling::{Wishes, limit_cost};
 use super::perform::Work;
 use super::plan::Plan;
 use super::runs::Runs;
@@ -31,7 +31,7 @@ pub(super) struct PiService {
 
 impl PiService {
     pub(super) fn new(plan: Plan) -> Self {
-        let runs = Runs::new(plan.max_runs);
+        let runs = Runs::new(plan.max_runs, plan.max_total_cost);
         Self { plan: Arc::new(plan), runs }
     }
 
@@ -103,7 +103,8 @@ impl PiService {
         ceiling.narrow(&wishes, &mut options.settings)?;
         options.session = session;
         let schema = given.object("output_schema")?.cloned();
-        Ok(Work { options, prompt, schema, wishes })
+        let cost = ceiling.cost(&wishes);
+        Ok(Work { options, prompt, schema, wishes, cost })
     }
 
     async fn reply(
@@ -139,15 +140,18 @@ impl PiService {
 
     async fn perform(
         &self,
-        work: Work,
+        mut work: Work,
         session: Option<&str>,
         context: &Context,
     ) -> Result<Result<Value, String>, Error> {
-        let Environment { cwd, .. } = &work.options.environment;
-        let place = match self.runs.take(session, cwd.clone(), context.cancel().child()) {
+        let cwd = work.options.environment.cwd.clone();
+        let place = match self.runs.take(session, cwd, context.cancel().child(), work.cost) {
             Ok(place) => place,
             Err(problem) => return Ok(Err(problem)),
         };
+        if let Some(cost) = place.reserved() {
+            limit_cost(&mut work.options.settings, cost);
+        }
         // Within the place, so that callers cannot have any number of schemas compiled.
         let prepared = match work.prepare().await {
             Ok(prepared) => prepared,

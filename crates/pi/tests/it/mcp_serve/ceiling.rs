@@ -79,6 +79,26 @@ fn limits_of_the_command_line_hold_for_callers() {
 }
 
 #[test]
+fn the_budget_of_the_command_line_is_for_all_runs() {
+    let env = TestEnv::new();
+    let server = model(&env, vec![says("One."), says("Two."), says("Three.")]);
+    // Prices are per million tokens.
+    let models = fs::read_to_string(env.agent().join("models.json")).unwrap();
+    let mut models: Value = serde_json::from_str(&models).unwrap();
+    models["providers"]["mock"]["models"][0]["cost"] =
+        json!({ "input": 100_000, "output": 100_000, "cacheRead": 0, "cacheWrite": 0 });
+    fs::write(env.agent().join("models.json"), models.to_string()).unwrap();
+    let mut pi = Served::start(&env, &["--profile", "explore", "--max-total-cost", "0.01"]);
+    pi.initialize(&json!({}));
+    let first = pi.tool("run", &json!({ "prompt": "Go." }));
+    let cost = first["structuredContent"]["usage"]["costUsd"].as_f64().unwrap();
+    assert!(cost > 0.01, "{first}");
+    let refused = pi.tool("run", &json!({ "prompt": "Go." }));
+    assert!(text(&refused).contains("the budget of this server is used up"), "{refused}");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
 fn explore_must_be_given_on_the_command_line() {
     let env = TestEnv::new();
     let _server = model(&env, vec![says("Done.")]);
@@ -127,12 +147,59 @@ fn directories_below_those_of_the_server_can_be_chosen() {
 }
 
 #[test]
+fn a_directory_that_is_replaced_while_a_session_starts_is_refused() {
+    let env = TestEnv::new();
+    let server = model(&env, vec![]);
+    let (work, outside) = (env.project().join("work"), env.project().join("../outside"));
+    fs::create_dir_all(&work).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    let extension = format!(
+        "import fs from 'node:fs';
+        export default () => {{
+            fs.rmdirSync({work:?});
+            fs.symlinkSync({outside:?}, {work:?});
+        }}"
+    );
+    let extensions = env.agent().join("extensions");
+    fs::create_dir_all(&extensions).unwrap();
+    fs::write(extensions.join("swap.ts"), extension).unwrap();
+    let mut pi = Served::start(&env, &["--profile", "explore"]);
+    pi.initialize(&json!({}));
+    let result = pi.tool("run", &json!({ "prompt": "Go.", "cwd": "work" }));
+    assert!(text(&result).contains("not a directory of this server"), "{result}");
+    assert!(work.is_symlink());
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_need_not_be_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let env = TestEnv::new();
+    let _server = model(&env, vec![says("Done.")]);
+    let directory = env.project().join(std::ffi::OsStr::from_bytes(b"odd-\xff"));
+    fs::create_dir_all(&directory).unwrap();
+    let mut pi = Served::spawn(env.command(&["mcp", "serve"]).current_dir(&directory));
+    pi.initialize(&json!({}));
+    let result = pi.tool("run", &json!({ "prompt": "Go." }));
+    assert_eq!(
+        result["structuredContent"]["cwd"].as_str().map(|cwd| cwd.ends_with("odd-\u{fffd}")),
+        Some(true),
+        "{result}"
+    );
+    let status = pi.tool("status", &json!({}));
+    assert_eq!(status["structuredContent"]["runs"][0]["outcome"], "completed", "{status}");
+}
+
+#[test]
 fn invalid_options_are_errors() {
     let env = TestEnv::new();
     fs::write(env.project().join("short"), "abc").unwrap();
     let cases: &[(&[&str], &str)] = &[
         (&["--dir", "nowhere"], "--dir: "),
         (&["--max-runs", "0"], "--max-runs: \"0\" is not a number from 1 to 64"),
+        (&["--max-total-cost", "0"], "--max-total-cost: \"0\" is not an amount"),
         (&["--token-file", "short"], "--token-file and --allow-host require --http"),
         (&["--http", "--token-file", "short"], "--token-file short: a token has 16 or more"),
         (
