@@ -159,6 +159,14 @@ impl Executor for ClientExecutor {
                     let size = text.len() as u64;
                     Ok(Stat { kind: FileKind::File, size, modified: None })
                 }
+                // The length of what is read: a buffer with unsaved changes has another one than the
+                // file.
+                Ok(stat) if stat.kind == FileKind::File && stat.size <= LARGEST => {
+                    match self.content(path).await {
+                        Some(content) => Ok(Stat { size: content.len() as u64, ..stat }),
+                        None => Ok(stat),
+                    }
+                }
                 found => found,
             }
         })

@@ -41,24 +41,31 @@ pub(crate) async fn spawn(
         "cwd": text(command.cwd.as_os_str()),
         "outputByteLimit": OUTPUT,
     });
-    let created = client.call("terminal/create", params).await;
-    let created = created.map_err(|error| io::Error::other(format!("terminal: {error}")))?;
-    let Some(id) = created["terminalId"].as_str() else {
-        return Err(io::Error::other("terminal: the client returned no id"));
-    };
-    let terminal =
-        Terminal { client: client.clone(), session: session.to_owned(), id: id.to_owned() };
-    if let Some(script) = args.last() {
-        reporter.show_terminal(script, id).await;
-    }
     let (output, sink) = tokio::io::duplex(64 << 10);
     let (ended, exit) = oneshot::channel();
     let (lease, killed) = oneshot::channel::<()>();
     let (left, gone) = oneshot::channel::<()>();
+    let (created, creating) = oneshot::channel();
+    let (client, session) = (client.clone(), session.to_owned());
+    // A task of its own: a call that is cancelled while the client starts its command drops the
+    // lease, and the command ends.
     tokio::spawn(async move {
-        terminal.run(sink, ended, killed).await;
+        match Terminal::create(client, session, params).await {
+            Ok(terminal) => {
+                // Without a receiver there is no lease either.
+                let _ = created.send(Ok(terminal.id.clone()));
+                terminal.run(sink, ended, killed).await;
+            }
+            Err(error) => {
+                let _ = created.send(Err(error));
+            }
+        }
         drop(left);
     });
+    let id = creating.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))?;
+    if let Some(script) = args.last() {
+        reporter.show_terminal(script, &id).await;
+    }
     let exit = async { exit.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into())) };
     let gone = async {
         // Resolves when the sender is dropped.
@@ -78,6 +85,15 @@ struct Terminal {
 }
 
 impl Terminal {
+    async fn create(client: Client, session: String, params: Value) -> io::Result<Self> {
+        let created = client.call("terminal/create", params).await;
+        let created = created.map_err(|error| io::Error::other(format!("terminal: {error}")))?;
+        match created["terminalId"].as_str() {
+            Some(id) => Ok(Self { client, session, id: id.to_owned() }),
+            None => Err(io::Error::other("terminal: the client returned no id")),
+        }
+    }
+
     async fn call(&self, method: &str) -> Result<Value, pi_jsonrpc::CallError> {
         let params = json!({ "sessionId": self.session, "terminalId": self.id });
         self.client.call(method, params).await
@@ -92,12 +108,13 @@ impl Terminal {
         mut killed: oneshot::Receiver<()>,
     ) {
         let (status, mut is_leased) = tokio::select! {
-            status = self.call("terminal/wait_for_exit") => (status.map_err(io::Error::other), true),
+            biased;
             _ = &mut killed => {
                 // A command that has ended cannot be killed, which is no problem.
                 let _ = self.call("terminal/kill").await;
                 (Ok(Value::Null), false)
             }
+            status = self.call("terminal/wait_for_exit") => (status.map_err(io::Error::other), true),
         };
         let output = self.call("terminal/output").await.unwrap_or_default();
         let written = async {

@@ -95,6 +95,46 @@ async fn commands_run_in_terminals_if_the_program_wants_it() {
     }
 }
 
+#[tokio::test]
+async fn an_unsaved_buffer_that_was_read_can_be_replaced() {
+    let stage = Stage::new();
+    let path = stage.write("a.txt", "saved, and longer\n").to_string_lossy().into_owned();
+    let write = json!({ "path": "a.txt", "content": "new\n" });
+    stage.model.push(Reply::new().tool_call("read", &json!({ "path": "a.txt" })));
+    stage.model.push(Reply::new().tool_call("write", &write));
+    stage.model.push(Reply::new().text("Done."));
+    let mut client = stage.client(1, files()).await;
+    client.buffers.insert(path.clone(), "unsaved\n".to_owned());
+    let session = client.new_session(&stage.project()).await;
+    client.prompt(&session, "go").await.unwrap();
+    let results = client.updates("tool_call_update");
+    let output = &results.last().unwrap()["rawOutput"]["output"];
+    assert_eq!(output, "Successfully wrote to a.txt");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "new\n");
+}
+
+#[tokio::test]
+async fn a_command_that_starts_during_a_cancellation_is_ended() {
+    let stage = Stage { client_terminal: true, ..Stage::new() };
+    stage.model.push(Reply::new().tool_call("bash", &json!({ "command": "sleep 1000" })));
+    let mut client = stage.client(1, files()).await;
+    client.silent = vec!["terminal/create"];
+    let session = client.new_session(&stage.project()).await;
+    let prompt = json!([{ "type": "text", "text": "go" }]);
+    let id =
+        client.start("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await;
+    let asked = client.until(|frame| frame["method"] == "terminal/create").await;
+    client.notify("session/cancel", json!({ "sessionId": session })).await;
+    assert_eq!(client.response(id).await, Ok(json!({ "stopReason": "cancelled" })));
+    let result = json!({ "terminalId": "late" });
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+    client.send_line(&answer.to_string()).await;
+    for method in ["terminal/kill", "terminal/release"] {
+        let ended = client.until(|frame| frame["method"] == method).await;
+        assert_eq!(ended["params"]["terminalId"], "late");
+    }
+}
+
 /// An extension whose command asks the user and reports the answer.
 fn asking() -> Handlers {
     Handlers::new("test:asking").command(Command::new("ask", "Ask.", |_, context| async move {
