@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use pi_ai::{FailureKind, ProviderFailure};
 use pi_jsonrpc::Error;
 use serde_json::json;
 
@@ -19,6 +20,16 @@ pub(crate) fn auth_required(problem: impl Display) -> Error {
     Error::new(AUTH_REQUIRED, format!("Authentication required: {problem}"))
 }
 
+/// The error of a run that failed. A credential that the provider does not accept is asked for.
+pub(crate) fn run_error(problem: &str) -> Error {
+    match ProviderFailure::of(problem).kind {
+        FailureKind::NoCredential
+        | FailureKind::RejectedCredential
+        | FailureKind::ExpiredCredential => auth_required(problem),
+        _ => Error::internal(problem),
+    }
+}
+
 /// The error of a session that does not exist or is not open.
 pub(crate) fn no_session(id: &str) -> Error {
     let message = format!("there is no open session {id:?}; open it with session/load or /resume");
@@ -29,6 +40,7 @@ pub(crate) fn no_session(id: &str) -> Error {
 pub(crate) fn open_error(error: OpenError) -> Error {
     match error {
         OpenError::NotFound(problem) => Error::new(NOT_FOUND, problem),
+        OpenError::Credentials(problem) => auth_required(problem),
         OpenError::Failed(problem) => Error::internal(problem),
     }
 }

@@ -1,28 +1,26 @@
 //! The events of a session, as reports for the client.
 
+mod calls;
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pi_agent::BoxFuture;
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener};
 use pi_coding_agent::{AgentSession, WeakAgentRuntime};
-use pi_protocol::{
-    AgentMessage, AssistantBlock, Effects, Message, MessageContent, UserBlock, UserMessage,
-};
-use serde_json::{Map, Value};
+use pi_protocol::{AgentMessage, AssistantBlock, Message, MessageContent, UserBlock, UserContent};
+use pi_session::ExtensionMessage;
+use serde_json::Map;
 use tokio::sync::oneshot;
 
 use crate::client::Client;
 use crate::config;
-use crate::tool_calls::{self, Before, Output};
-use crate::update::{Block, Severity, Status, ToolCall, ToolContent, Update};
+use crate::tool_calls::{self, Output};
+use crate::update::{Block, Severity, Status, Title, ToolCall, ToolContent, Update};
 use crate::wire::Version;
 
-/// Least time between two reports on the progress of a call.
-const PROGRESS: Duration = Duration::from_millis(200);
-/// Largest file that is shown as the old side of a difference.
-const OLD_SIDE: u64 = 512 << 10;
+pub(crate) use calls::differences;
 
 /// Reports the events of one session.
 pub(crate) struct Reporter {
@@ -40,7 +38,9 @@ struct State {
     streamed: bool,
     calls: BTreeMap<String, Call>,
     cost: f64,
-    /// Told the id of the next message of the user.
+    /// Tokens of the context after a compaction, until a provider has counted them.
+    estimate: Option<u64>,
+    /// Told the id of the next message of the user, which is the prompt of the client.
     inserted: Option<oneshot::Sender<String>>,
     profile: String,
     profiles: Vec<&'static str>,
@@ -56,15 +56,21 @@ struct Call {
 }
 
 impl Reporter {
-    /// Makes a reporter. `cost` is what the session has cost so far.
-    pub(crate) fn new(
-        client: Client,
-        session: String,
-        runtime: WeakAgentRuntime,
-        cost: f64,
-    ) -> Self {
-        let state = Mutex::new(State { cost, ..State::default() });
-        Self { client, session, runtime, state }
+    /// Makes a reporter.
+    pub(crate) fn new(client: Client, session: String, runtime: WeakAgentRuntime) -> Self {
+        let reporter = Self { client, session, runtime, state: Mutex::default() };
+        reporter.read_cost();
+        reporter
+    }
+
+    /// Sets the cost to what the log says.
+    fn read_cost(&self) {
+        let Some(session) = self.current() else { return };
+        let cost = match session.with_log(|log| log.is_empty()) {
+            true => 0.0,
+            false => session.totals().map_or(0.0, |totals| totals.stats.cost),
+        };
+        self.state().cost = cost;
     }
 
     /// Sets the profile in force and those that can be chosen.
@@ -81,31 +87,14 @@ impl Reporter {
     /// Reports a message of the user.
     pub(crate) async fn insert_message(&self, id: String, content: Vec<Block>) {
         let inserted = self.state().inserted.take();
-        // A client of version 1 shows its prompts itself.
-        if self.client.version == Version::V2 {
+        // A client of version 1 shows its prompts itself, and knows nothing of other messages.
+        if self.client.version == Version::V2 || inserted.is_none() {
             self.report(Update::UserMessage { id: id.clone(), content }).await;
         }
         if let Some(inserted) = inserted {
             // The request may have ended meanwhile.
             let _ = inserted.send(id);
         }
-    }
-
-    /// Shows a terminal of the client in the call that runs this script.
-    pub(crate) async fn show_terminal(&self, script: &str, terminal: &str) {
-        let id = {
-            let mut state = self.state();
-            let running = state.calls.iter_mut().find(|(_, call)| {
-                call.terminal.is_none()
-                    && call.script.as_deref().is_some_and(|run| script.ends_with(run))
-            });
-            let Some((id, call)) = running else { return };
-            call.terminal = Some(terminal.to_owned());
-            id.clone()
-        };
-        let content = Some(vec![ToolContent::Terminal(terminal.to_owned())]);
-        let call = ToolCall { id, content, ..ToolCall::default() };
-        self.report(Update::ToolCallChange(call)).await;
     }
 
     async fn report(&self, update: Update) {
@@ -145,7 +134,12 @@ impl Reporter {
                 let results = tool_results.iter().filter_map(|result| result.usage.as_ref());
                 let spent: f64 = results.map(|usage| usage.cost.total).sum();
                 self.state().cost += spent + message.usage.cost.total;
-                self.usage().await;
+                self.report_usage().await;
+            }
+            SessionEvent::CompactionEnd { result: Some(result), .. } => {
+                self.state().estimate = Some(result.estimated_tokens_after);
+                self.read_cost();
+                self.report_usage().await;
             }
             SessionEvent::AgentSettled { .. } => self.settled().await,
             // Prompts of MCP servers are commands.
@@ -155,7 +149,8 @@ impl Reporter {
                 }
             }
             SessionEvent::SessionInfoChanged { name } => {
-                self.report(Update::Info { title: name.clone(), updated_at: None }).await;
+                let title = name.clone().map_or(Title::Removed, Title::Set);
+                self.report(Update::title(title)).await;
             }
             SessionEvent::ModelSelect { .. } | SessionEvent::ThinkingLevelChanged { .. } => {
                 self.options().await;
@@ -178,12 +173,17 @@ impl Reporter {
         self.report(Update::Options(options)).await;
     }
 
-    async fn usage(&self) {
-        let Some(session) = self.current() else { return };
-        let cost = self.state().cost;
-        if let Ok(Some(usage)) = session.context_usage() {
-            let (used, size) = (usage.tokens.unwrap_or(0), usage.context_window);
-            self.report(Update::Usage { used, size, cost }).await;
+    /// Returns the report on the size of the context and the cost; `None` if the size is unknown.
+    pub(crate) fn usage(&self) -> Option<Update> {
+        let usage = self.current()?.context_usage().ok()??;
+        let state = self.state();
+        let used = usage.tokens.or(state.estimate)?;
+        Some(Update::Usage { used, size: usage.context_window, cost: state.cost })
+    }
+
+    async fn report_usage(&self) {
+        if let Some(usage) = self.usage() {
+            self.report(usage).await;
         }
     }
 
@@ -196,9 +196,14 @@ impl Reporter {
             }
             AgentMessage::Llm(Message::User(prompt)) => {
                 let id = message_id("prompt", prompt.timestamp);
-                self.insert_message(id, user_content(prompt)).await;
+                self.insert_message(id, content(&prompt.content)).await;
             }
-            _ => {}
+            message => {
+                let shown = message.as_custom::<ExtensionMessage>();
+                for update in shown.iter().flat_map(extension_message) {
+                    self.report(update).await;
+                }
+            }
         }
     }
 
@@ -253,65 +258,6 @@ impl Reporter {
         }
     }
 
-    fn effects(&self, name: &str, arguments: &Map<String, Value>) -> Effects {
-        match self.current() {
-            Some(session) => session.effects_of(name, arguments),
-            None => Effects::unknown(),
-        }
-    }
-
-    async fn call_start(&self, id: &str, name: &str, arguments: &Map<String, Value>) {
-        let Some(session) = self.current() else { return };
-        let effects = session.effects_of(name, arguments);
-        let workspace = session.workspace();
-        let resolve = |path: &str| workspace.resolve(path);
-        let before = match tool_calls::replaced_file(arguments, &effects) {
-            Some(path) => read_before(&session, path).await,
-            None => Before::Unknown,
-        };
-        let differences = tool_calls::differences(arguments, &effects, &resolve, before);
-        let mut call = tool_calls::describe(id, name, arguments, &effects, &resolve);
-        call.status = Some(Status::Running);
-        if !differences.is_empty() {
-            call.content = Some(differences.clone());
-        }
-        let is_known = {
-            let mut state = self.state();
-            let script = effects.runs.first().cloned();
-            let entry = Call { differences, script, ..Call::default() };
-            state.calls.insert(id.to_owned(), entry).is_some()
-        };
-        let update = if is_known { Update::ToolCallChange } else { Update::ToolCall };
-        self.report(update(call)).await;
-    }
-
-    async fn call_progress(&self, id: &str, content: &[UserBlock]) {
-        {
-            let mut state = self.state();
-            let Some(call) = state.calls.get_mut(id) else { return };
-            let is_due = call.reported.is_none_or(|last| last.elapsed() >= PROGRESS);
-            if !is_due || call.terminal.is_some() || !call.differences.is_empty() {
-                return;
-            }
-            call.reported = Some(Instant::now());
-        }
-        let content = Some(tool_calls::shown(content));
-        let call = ToolCall { id: id.to_owned(), content, ..ToolCall::default() };
-        self.report(Update::ToolCallChange(call)).await;
-    }
-
-    async fn call_end(&self, id: &str, output: &Output<'_>) {
-        let call = self.state().calls.remove(id).unwrap_or_default();
-        let mut change = tool_calls::finished(id, output, &call.differences);
-        if let Some(terminal) = call.terminal {
-            change.content = Some(vec![ToolContent::Terminal(terminal)]);
-        }
-        self.report(Update::ToolCallChange(change)).await;
-        if let Some(plan) = tool_calls::plan(output.details) {
-            self.report(Update::Plan(plan)).await;
-        }
-    }
-
     /// Ends the calls that were never executed, and reports what the run has used.
     async fn settled(&self) {
         let open = std::mem::take(&mut self.state().calls);
@@ -321,7 +267,8 @@ impl Reporter {
             self.report(Update::ToolCallChange(call)).await;
         }
         let updated_at = Some(jiff::Timestamp::now().to_string());
-        let title = self.current().and_then(|session| session.name());
+        let name = self.current().and_then(|session| session.name());
+        let title = name.map_or(Title::Unchanged, Title::Set);
         self.report(Update::Info { title, updated_at }).await;
     }
 }
@@ -347,8 +294,18 @@ pub(crate) fn thought_id(message: &str) -> String {
     format!("{message}-thinking")
 }
 
-/// Returns the content of a message of the user.
-pub(crate) fn user_content(message: &UserMessage) -> Vec<Block> {
+/// Returns a message of an extension as messages of the agent; none if it is not displayed.
+pub(crate) fn extension_message(message: &ExtensionMessage) -> Vec<Update> {
+    if !message.display {
+        return Vec::new();
+    }
+    let id = message_id("extension", message.timestamp);
+    let blocks = content(&message.content).into_iter();
+    blocks.map(|block| Update::Content { id: id.clone(), block }).collect()
+}
+
+/// Returns the content of a message of the user or of an extension.
+pub(crate) fn content(content: &UserContent) -> Vec<Block> {
     let block = |block: &UserBlock| match block {
         UserBlock::Text(text) => Some(Block::Text(text.text.clone())),
         UserBlock::Image(image) => {
@@ -357,20 +314,9 @@ pub(crate) fn user_content(message: &UserMessage) -> Vec<Block> {
         }
         UserBlock::Unknown(_) => None,
     };
-    match &message.content {
+    match content {
         MessageContent::Text(text) => vec![Block::Text(text.clone())],
         MessageContent::Blocks(blocks) => blocks.iter().filter_map(block).collect(),
-    }
-}
-
-async fn read_before(session: &AgentSession, path: &str) -> Before {
-    let workspace = session.workspace();
-    match workspace.executor().read(&workspace.resolve(path), OLD_SIDE + 1).await {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Before::Missing,
-        Ok(content) if content.len() as u64 <= OLD_SIDE => {
-            String::from_utf8(content).map_or(Before::Unknown, Before::Text)
-        }
-        _ => Before::Unknown,
     }
 }
 

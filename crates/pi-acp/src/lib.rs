@@ -22,6 +22,7 @@ mod handshake;
 mod mcp_servers;
 mod options;
 mod params;
+mod patch;
 mod replay;
 mod server;
 mod session;

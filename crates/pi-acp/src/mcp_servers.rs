@@ -6,6 +6,9 @@ use pi_jsonrpc::Error;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+/// Longest name of a server, in characters.
+const LONGEST: usize = 64;
+
 #[derive(Deserialize)]
 struct Server {
     #[serde(rename = "type")]
@@ -27,8 +30,25 @@ struct Pair {
     value: String,
 }
 
+/// Reads the servers of a session. Names that differ stay different.
+pub(crate) fn read_all(values: Vec<Value>) -> Result<Vec<ConfiguredServer>, Error> {
+    let mut servers: Vec<ConfiguredServer> = Vec::new();
+    for value in values {
+        let mut server = read(value)?;
+        let taken = |name: &str| servers.iter().any(|server| server.name == name);
+        if taken(&server.name) {
+            let short: String = server.name.chars().take(LONGEST - 4).collect();
+            let names = (2..).map(|number| format!("{short}_{number}"));
+            let mut free = names.take(servers.len() + 1).filter(|name| !taken(name));
+            server.name = free.next().unwrap_or(server.name);
+        }
+        servers.push(server);
+    }
+    Ok(servers)
+}
+
 /// Reads a server, in the form of either version. A transport that is not supported is an error.
-pub(crate) fn read(value: Value) -> Result<ConfiguredServer, Error> {
+fn read(value: Value) -> Result<ConfiguredServer, Error> {
     let invalid = |problem: String| Error::invalid_params(format!("mcpServers: {problem}"));
     let server: Server =
         serde_json::from_value(value).map_err(|error| invalid(error.to_string()))?;
@@ -55,7 +75,7 @@ pub(crate) fn read(value: Value) -> Result<ConfiguredServer, Error> {
 fn name(title: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name: String =
-        title.trim().chars().map(|c| if allowed(c) { c } else { '_' }).take(64).collect();
+        title.trim().chars().map(|c| if allowed(c) { c } else { '_' }).take(LONGEST).collect();
     if name.is_empty() { "server".to_owned() } else { name }
 }
 
@@ -83,6 +103,17 @@ mod tests {
             .map(|value| Pair { name: value.to_owned(), value: value.to_owned() });
         let written: Vec<Value> = literal(Some(pairs.into())).into_values().collect();
         assert_eq!(written, ["$!rm x", "a$$HOME", "$$!x"]);
+    }
+
+    #[test]
+    fn names_that_differ_stay_different() {
+        let long = "n".repeat(80);
+        let titles = ["a b", "a_b", "a-b", "a/b", &long, &format!("{long}x")];
+        let values = titles.map(|name| json!({ "name": name, "command": "/bin/x" }));
+        let servers = read_all(values.into()).expect("all are valid");
+        let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
+        let cut = format!("{}_2", "n".repeat(60));
+        assert_eq!(names, ["a_b", "a_b_2", "a-b", "a_b_3", &"n".repeat(64), &cut]);
     }
 
     #[test]

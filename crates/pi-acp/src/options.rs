@@ -123,10 +123,14 @@ pub struct Opened {
 
 /// Reasons why a session is not opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The session does not exist.
     #[error("{0}")]
     NotFound(String),
+    /// The model has no usable credentials; the text says which.
+    #[error("{0}")]
+    Credentials(String),
     /// Something else is wrong; the text says what.
     #[error("{0}")]
     Failed(String),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use pi_coding_agent::AgentSession;
 use pi_protocol::{AgentMessage, AssistantBlock, AssistantMessage, EntryBody, Message};
-use pi_session::SessionError;
+use pi_session::{ExtensionMessage, SessionError};
 
 use crate::client::Client;
-use crate::events::{message_id, thought_id, user_content};
+use crate::events::{content, extension_message, message_id, thought_id};
 use crate::tool_calls::{self, Before, Output};
 use crate::update::{Status, ToolCall, ToolContent, Update};
 
@@ -18,14 +18,23 @@ pub(crate) async fn replay(
     id: &str,
     session: &AgentSession,
 ) -> Result<(), SessionError> {
-    let messages = history(session)?;
+    let items = history(session)?;
     let mut differences: HashMap<String, Vec<ToolContent>> = HashMap::new();
-    for message in messages {
+    for item in items {
         let mut updates = Vec::new();
-        match &message {
+        let message = match &item {
+            Item::Message(message) => message,
+            Item::Extension(message) => {
+                for update in extension_message(message) {
+                    client.report(id, update).await;
+                }
+                continue;
+            }
+        };
+        match message {
             Message::User(prompt) => updates.push(Update::UserMessage {
                 id: message_id("prompt", prompt.timestamp),
-                content: user_content(prompt),
+                content: content(&prompt.content),
             }),
             Message::Assistant(answer) => {
                 answered(session, answer, &mut differences, &mut updates);
@@ -55,15 +64,23 @@ pub(crate) async fn replay(
     Ok(())
 }
 
+/// A part of the history.
+enum Item {
+    Message(Message),
+    Extension(ExtensionMessage),
+}
+
 /// Returns the messages of the current branch.
-fn history(session: &AgentSession) -> Result<Vec<Message>, SessionError> {
+fn history(session: &AgentSession) -> Result<Vec<Item>, SessionError> {
     session.with_log(|log| {
-        let mut messages = Vec::new();
+        let mut items = Vec::new();
         for entry in log.branch_entries(None)? {
             match entry {
                 Ok(entry) => {
-                    if let EntryBody::Message(AgentMessage::Llm(message)) = entry.body {
-                        messages.push(message);
+                    if let Some(message) = ExtensionMessage::from_entry(&entry) {
+                        items.push(Item::Extension(message));
+                    } else if let EntryBody::Message(AgentMessage::Llm(message)) = entry.body {
+                        items.push(Item::Message(message));
                     }
                 }
                 // A line that cannot be read is missing here as it is in the context.
@@ -71,7 +88,7 @@ fn history(session: &AgentSession) -> Result<Vec<Message>, SessionError> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(messages)
+        Ok(items)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The methods of the protocol.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -144,7 +145,12 @@ impl Server {
     }
 
     fn session(&self, id: &str) -> Result<Arc<Session>, Error> {
-        self.state().sessions.get(id).cloned().ok_or_else(|| no_session(id))
+        let mut state = self.state();
+        // A session that could not be opened with another profile, nor with its own.
+        if state.sessions.get(id).is_some_and(|session| session.is_closed()) {
+            state.sessions.remove(id);
+        }
+        state.sessions.get(id).cloned().ok_or_else(|| no_session(id))
     }
 
     fn cancel_session(&self, id: &str) {
@@ -227,10 +233,7 @@ impl Server {
             }
             (_, "session/close") => {
                 let params: params::OfSession = params::read(params)?;
-                let session = self.state().sessions.remove(&params.session_id);
-                let session = session.ok_or_else(|| no_session(&params.session_id))?;
-                self.cancel_session(&params.session_id);
-                session.close().await;
+                self.close(&params.session_id).await;
                 Ok(json!({}))
             }
             (Version::V1, "session/set_mode") => {
@@ -292,24 +295,18 @@ impl Server {
         request: &Id,
     ) -> Result<Arc<Session>, Error> {
         let OpenSession { cwd, additional_directories, mcp_servers, .. } = params;
-        let directories = std::iter::once(&cwd).chain(&additional_directories);
-        for directory in directories {
-            if !directory.is_absolute() || !directory.is_dir() {
-                let directory = directory.display();
-                let problem = format!("{directory} is not the absolute path of a directory");
-                return Err(Error::invalid_params(problem));
-            }
-        }
+        let cwd = directory(&cwd)?;
+        let additional_directories = additional_directories.iter().map(|one| directory(one));
+        let additional_directories = additional_directories.collect::<Result<_, _>>()?;
         if self.state().sessions.len() >= SESSIONS {
             let problem = format!("{SESSIONS} sessions are open; close one with session/close");
             return Err(Error::new(Error::INVALID_REQUEST, problem));
         }
-        let mcp_servers = mcp_servers.into_iter().map(mcp_servers::read);
         let offered = &client.capabilities;
         let plan = OpenPlan {
             cwd,
             additional_directories,
-            mcp_servers: mcp_servers.collect::<Result<_, _>>()?,
+            mcp_servers: mcp_servers::read_all(mcp_servers)?,
             profiles: config::at_least(self.options.least_profile.as_deref()),
             through: Through {
                 reads: self.options.client_files && offered.fs.read_text_file,
@@ -320,18 +317,31 @@ impl Server {
         };
         let (session, notices) = Session::open(client, plan, selector).await?;
         let session = Arc::new(session);
-        let mut later: Vec<(Arc<Session>, Update)> = Vec::new();
-        let mut add = |update| later.push((Arc::clone(&session), update));
-        for text in notices {
-            add(Update::Notice { severity: Severity::Warning, text });
-        }
-        if session.client.version == Version::V1 {
-            add(Update::Commands(config::commands(&session.agent()?)));
-        }
-        let mut state = self.state();
-        state.sessions.insert(session.id.clone(), Arc::clone(&session));
-        state.later.insert(request.clone(), later);
+        self.state().sessions.insert(session.id.clone(), Arc::clone(&session));
+        self.follow(request, &session, notices)?;
         Ok(session)
+    }
+
+    /// Keeps what the client is told about a session after the response to its request.
+    fn follow(
+        &self,
+        request: &Id,
+        session: &Arc<Session>,
+        notices: Vec<String>,
+    ) -> Result<(), Error> {
+        let warning = |text| Update::Notice { severity: Severity::Warning, text };
+        let mut later: Vec<Update> = notices.into_iter().map(warning).collect();
+        let agent = session.agent()?;
+        if session.client.version == Version::V1 {
+            later.push(Update::Commands(config::commands(&agent)));
+        }
+        // A new session has used nothing.
+        if agent.message_count() > 0 {
+            later.extend(session.usage());
+        }
+        let later = later.into_iter().map(|update| (Arc::clone(session), update)).collect();
+        self.state().later.insert(request.clone(), later);
+        Ok(())
     }
 
     /// Returns an earlier session, which is opened if it is not open.
@@ -344,6 +354,7 @@ impl Server {
         let id = params.session_id.clone();
         let id = id.ok_or_else(|| Error::invalid_params("missing field `sessionId`"))?;
         if let Ok(session) = self.session(&id) {
+            self.follow(request, &session, Vec::new())?;
             return Ok(session);
         }
         let found = store::find(&self.options, &id).await?;
@@ -409,16 +420,32 @@ impl Server {
         }
     }
 
-    async fn delete(&self, id: &str) -> Result<Value, Error> {
+    /// Ends a session. One that is not open is closed already.
+    async fn close(&self, id: &str) {
         let open = self.state().sessions.remove(id);
         if let Some(session) = open {
             self.cancel_session(id);
             session.close().await;
         }
+    }
+
+    async fn delete(&self, id: &str) -> Result<Value, Error> {
+        self.close(id).await;
+        // A session without a message has no file.
         let Some(file) = store::find(&self.options, id).await? else {
-            return Err(no_session(id));
+            return Ok(json!({}));
         };
         let removed = (self.options.delete)(file).await;
         removed.map(|()| json!({})).map_err(Error::internal)
     }
+}
+
+/// Returns a directory of the client without links in its path: sessions are found by their
+/// directories.
+fn directory(path: &Path) -> Result<PathBuf, Error> {
+    let found = path.is_absolute().then(|| path.canonicalize().ok()).flatten();
+    found.filter(|found| found.is_dir()).ok_or_else(|| {
+        let problem = format!("{} is not the absolute path of a directory", path.display());
+        Error::invalid_params(problem)
+    })
 }

@@ -21,7 +21,9 @@ pub(crate) async fn list(options: &Options, params: ListSessions) -> Result<Valu
         None => 0,
         Some(cursor) => cursor.parse().map_err(|_| Error::invalid_params("unknown cursor"))?,
     };
-    let sessions = read(options, params.cwd).await?;
+    // Sessions belong to directories without links in their paths; one that is gone has its name.
+    let cwd = params.cwd.map(|cwd| std::fs::canonicalize(&cwd).unwrap_or(cwd));
+    let sessions = read(options, cwd).await?;
     let sessions: Vec<Value> =
         sessions.iter().filter(|session| session.cwd.starts_with('/')).map(describe).collect();
     let page: Vec<Value> = sessions.iter().skip(from).take(PAGE).cloned().collect();

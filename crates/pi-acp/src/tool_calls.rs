@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use pi_protocol::{Effects, Extent, UserBlock};
 use serde_json::{Map, Value, json};
 
+use crate::patch;
 use crate::update::{Block, Location, PlanEntry, Status, ToolCall, ToolContent};
 
 /// Longest title, in characters.
@@ -53,7 +54,8 @@ pub(crate) fn describe(
     let places = effects.writes.iter().chain(&effects.reads);
     let places = places.filter(|place| place.extent == Extent::File).map(|place| Location {
         path: resolve(&place.path).to_string_lossy().into_owned(),
-        line: line.map(|line| line as u64),
+        // The conversion stops at the largest number that the protocol has.
+        line: line.map(|line| line as u32),
     });
     ToolCall {
         id: id.to_owned(),
@@ -66,14 +68,17 @@ pub(crate) fn describe(
     }
 }
 
-/// Returns the file that a call replaces as a whole, so that its present content can be shown.
-pub(crate) fn replaced_file<'a>(
+/// Returns the file whose present content is a part of the differences of a call: one that is
+/// replaced as a whole, and with `edits` also one that is edited.
+pub(crate) fn changed_file<'a>(
     arguments: &Map<String, Value>,
     effects: &'a Effects,
+    edits: bool,
 ) -> Option<&'a str> {
     let [write] = effects.writes.as_slice() else { return None };
-    arguments.get("content")?.as_str()?;
-    Some(&write.path)
+    let is_replaced = arguments.get("content").is_some_and(Value::is_string);
+    let is_edited = edits && arguments.get("edits").is_some_and(Value::is_array);
+    (is_replaced || is_edited).then_some(&*write.path)
 }
 
 /// The content of a file before a call replaces it.
@@ -95,27 +100,53 @@ pub(crate) fn differences(
 ) -> Vec<ToolContent> {
     let [write] = effects.writes.as_slice() else { return Vec::new() };
     let path = resolve(&write.path).to_string_lossy().into_owned();
-    let diff = |old: Option<String>, new: &str| ToolContent::Diff {
-        path: path.clone(),
-        old,
-        new: new.to_owned(),
-        hunks: None,
+    let diff = |old: Option<String>, new: &str, hunks: Option<String>| {
+        let (path, new) = (path.clone(), new.to_owned());
+        ToolContent::Diff { path, old, new, hunks }
     };
     if let Some(new) = arguments.get("content").and_then(Value::as_str) {
         return match before {
-            Before::Missing => vec![diff(None, new)],
-            Before::Text(old) => vec![diff(Some(old), new)],
-            Before::Unknown => vec![diff(Some(String::new()), new)],
+            Before::Missing => vec![diff(None, new, None)],
+            Before::Text(old) => {
+                let hunks = patch::hunks(&old, new);
+                vec![diff(Some(old), new, hunks)]
+            }
+            Before::Unknown => vec![diff(Some(String::new()), new, None)],
         };
     }
     let edits = arguments.get("edits").and_then(Value::as_array);
     let text = |edit: &Value, name: &str| edit.get(name)?.as_str().map(str::to_owned);
-    edits
-        .into_iter()
-        .flatten()
-        .take(DIFFS)
-        .filter_map(|edit| Some(diff(Some(text(edit, "oldText")?), &text(edit, "newText")?)))
-        .collect()
+    let edits = edits.into_iter().flatten();
+    let edits: Vec<(String, String)> =
+        edits.filter_map(|edit| Some((text(edit, "oldText")?, text(edit, "newText")?))).collect();
+    let edited = match &before {
+        Before::Text(old) => edited(old, &edits).and_then(|new| patch::hunks(old, &new)),
+        Before::Missing | Before::Unknown => None,
+    };
+    let shown = edits.into_iter().take(DIFFS);
+    let shown = shown.map(|(old, new)| diff(Some(old), &new, None)).collect();
+    with_hunks(shown, edited)
+}
+
+/// Returns a text after edits, each of which replaces a part that occurs once; `None` if that is
+/// not so. The tool decides about edits; this one only shows what is likely.
+fn edited(text: &str, edits: &[(String, String)]) -> Option<String> {
+    let mut places: Vec<(usize, &str, &str)> = Vec::new();
+    for (old, new) in edits {
+        let mut found = text.match_indices(old.as_str()).map(|(at, _)| at);
+        let (Some(at), None) = (found.next(), found.next()) else { return None };
+        places.push((at, old, new));
+    }
+    places.sort_unstable();
+    let mut result = String::new();
+    let mut end = 0;
+    for (at, old, new) in places {
+        result.push_str(text.get(end..at)?);
+        result.push_str(new);
+        end = at + old.len();
+    }
+    result.push_str(text.get(end..)?);
+    Some(result)
 }
 
 /// The result of a call, final or so far.
@@ -139,7 +170,8 @@ pub(crate) fn finished(id: &str, output: &Output<'_>, differences: &[ToolContent
     let line = output.details.and_then(|details| details["firstChangedLine"].as_u64());
     let locations = line.and_then(|line| {
         let ToolContent::Diff { path, .. } = differences.first()? else { return None };
-        Some(vec![Location { path: path.clone(), line: Some(line) }])
+        let line = Some(u32::try_from(line).unwrap_or(u32::MAX));
+        Some(vec![Location { path: path.clone(), line }])
     });
     ToolCall {
         id: id.to_owned(),
@@ -269,6 +301,40 @@ mod tests {
             let places: Vec<String> =
                 call.locations.unwrap_or_default().into_iter().map(|one| one.path).collect();
             assert_eq!(places, place.map(str::to_owned).into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn lines_stop_at_the_largest_number_of_the_protocol() {
+        let effects = Effects::none().read("a", "path", Extent::File);
+        for (offset, line) in [(json!(7), 7), (json!(1e12), u32::MAX)] {
+            let arguments = Map::from_iter([("offset".to_owned(), offset)]);
+            let call = describe("1", "t", &arguments, &effects, &resolve);
+            let places = call.locations.unwrap_or_default();
+            assert_eq!(places.first().and_then(|place| place.line), Some(line));
+        }
+    }
+
+    #[test]
+    fn hunks_follow_from_the_old_content() {
+        let effects = Effects::none().write("a", "path");
+        let edits = json!([
+            { "oldText": "three", "newText": "3" },
+            { "oldText": "one", "newText": "1" },
+        ]);
+        let twice = json!([{ "oldText": "e", "newText": "E" }]);
+        let hunks = "@@ -1,3 +1,3 @@\n-one\n+1\n two\n-three\n+3\n";
+        let cases = [
+            ("edits", edits, Some(hunks)),
+            ("edits", twice, None),
+            ("content", json!("1\ntwo\n3\n"), Some(hunks)),
+        ];
+        for (name, value, expected) in cases {
+            let arguments = Map::from_iter([(name.to_owned(), value)]);
+            let before = Before::Text("one\ntwo\nthree\n".to_owned());
+            let shown = differences(&arguments, &effects, &resolve, before);
+            let Some(ToolContent::Diff { hunks, .. }) = shown.first() else { panic!("no diff") };
+            assert_eq!(hunks.as_deref(), expected, "{name}");
         }
     }
 

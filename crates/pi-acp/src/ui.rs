@@ -3,8 +3,8 @@
 //! A client without forms gets choices as requests for permission, which every client has; a
 //! question for a text is not asked there.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
@@ -14,10 +14,12 @@ use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
-use crate::tool_calls::{self, Before};
+use crate::events::differences;
+use crate::tool_calls;
 use crate::update::{
     Block, Permission, PermissionOption, Severity, State, Status, ToolCall, ToolContent, Update,
 };
+use crate::wire::Version;
 
 /// Most options of a choice that is asked as a request for permission.
 const CHOICES: usize = 50;
@@ -25,30 +27,50 @@ const CHOICES: usize = 50;
 /// The user interface of one session.
 pub(crate) struct ClientUi {
     client: Client,
-    /// Id of the session, from the moment when the client knows it.
-    session: OnceLock<String>,
-    runtime: OnceLock<WeakAgentRuntime>,
+    /// The session, while the client knows it.
+    bound: Mutex<Option<Bound>>,
     /// A prompt is being answered.
     in_turn: AtomicBool,
+    /// Questions without an answer.
+    open: AtomicUsize,
     questions: AtomicU64,
+}
+
+/// The session that an interface belongs to.
+#[derive(Clone)]
+struct Bound {
+    session: String,
+    runtime: WeakAgentRuntime,
 }
 
 impl ClientUi {
     pub(crate) fn new(client: Client) -> Self {
         Self {
             client,
-            session: OnceLock::new(),
-            runtime: OnceLock::new(),
+            bound: Mutex::default(),
             in_turn: AtomicBool::new(false),
+            open: AtomicUsize::new(0),
             questions: AtomicU64::new(0),
         }
     }
 
-    /// Connects the interface to its session. Before that, no one can be asked.
+    /// Connects the interface to its session, which may replace another one. Before that, no one
+    /// can be asked.
     pub(crate) fn bind(&self, session: &str, runtime: WeakAgentRuntime) {
-        // Bound once, when the session is open.
-        let _ = self.session.set(session.to_owned());
-        let _ = self.runtime.set(runtime);
+        *self.bound() = Some(Bound { session: session.to_owned(), runtime });
+    }
+
+    /// Ends the connection: the client does not know the session any more.
+    pub(crate) fn unbind(&self) {
+        *self.bound() = None;
+    }
+
+    fn bound(&self) -> MutexGuard<'_, Option<Bound>> {
+        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session(&self) -> Option<String> {
+        Some(self.bound().as_ref()?.session.clone())
     }
 
     /// Notes that a prompt is being answered, or that it was.
@@ -56,14 +78,19 @@ impl ClientUi {
         self.in_turn.store(in_turn, Ordering::Relaxed);
     }
 
+    fn is_in_turn(&self) -> bool {
+        self.in_turn.load(Ordering::Relaxed)
+    }
+
     /// Waits for an answer of the user, who is needed, as the state of the session tells.
     async fn answer<T>(&self, session: &str, question: impl Future<Output = T>) -> T {
-        let in_turn = self.in_turn.load(Ordering::Relaxed);
-        if in_turn {
+        let is_first = self.open.fetch_add(1, Ordering::Relaxed) == 0;
+        let mut waiting = Waiting { ui: self, session, is_over: false };
+        if is_first && self.is_in_turn() {
             self.client.report(session, Update::State(State::RequiresAction)).await;
         }
         let answer = question.await;
-        if in_turn {
+        if waiting.end() {
             self.client.report(session, Update::State(State::Running)).await;
         }
         answer
@@ -71,31 +98,40 @@ impl ClientUi {
 
     /// Asks for permission.
     async fn ask(&self, permission: Permission) -> Option<String> {
-        let session = self.session.get()?;
-        let question = self.client.ask_permission(session, permission);
-        self.answer(session, question).await.ok().flatten()
+        let session = self.session()?;
+        let question = self.client.ask_permission(&session, permission);
+        self.answer(&session, question).await.ok().flatten()
     }
 
-    /// Describes the call that an approval is about.
-    fn tool_call(&self, request: &ApprovalRequest) -> ToolCall {
-        let mut call = ToolCall {
-            id: request.tool_call_id.clone(),
-            status: Some(Status::Pending),
-            ..ToolCall::default()
-        };
-        let session = self.runtime.get().and_then(WeakAgentRuntime::upgrade);
-        let Some(session) = session.map(|runtime| runtime.session()) else { return call };
+    /// Describes the call that an approval is about. Its status is known to the client.
+    async fn tool_call(&self, request: &ApprovalRequest) -> ToolCall {
+        let call = ToolCall { id: request.tool_call_id.clone(), ..ToolCall::default() };
+        let runtime = self.bound().as_ref().and_then(|bound| bound.runtime.upgrade());
+        let Some(session) = runtime.map(|runtime| runtime.session()) else { return call };
         let Some(arguments) = arguments_of(&session.messages(), &request.tool_call_id) else {
             return call;
         };
         let effects = session.effects_of(&request.tool, &arguments);
-        let workspace = session.workspace();
-        let resolve = |path: &str| workspace.resolve(path);
+        let content = differences(&session, &arguments, &effects, self.client.version).await;
+        let resolve = |path: &str| session.workspace().resolve(path);
         let described =
             tool_calls::describe(&call.id, &request.tool, &arguments, &effects, &resolve);
-        let content = tool_calls::differences(&arguments, &effects, &resolve, Before::Unknown);
-        call = ToolCall { status: call.status, content: Some(content), ..described };
-        call
+        ToolCall { content: (!content.is_empty()).then_some(content), ..described }
+    }
+
+    /// Reports that a call runs: it is approved. In version 1 the question has changed how the call
+    /// looks.
+    async fn report_approved(&self, call: ToolCall) {
+        let Some(session) = self.session() else { return };
+        let is_changed = self.client.version == Version::V1;
+        let change = ToolCall {
+            id: call.id,
+            title: call.title.filter(|_| is_changed),
+            status: Some(Status::Running),
+            content: is_changed.then(|| call.content.unwrap_or_default()),
+            ..ToolCall::default()
+        };
+        self.client.report(&session, Update::ToolCallChange(change)).await;
     }
 
     fn next_question(&self) -> String {
@@ -104,7 +140,7 @@ impl ClientUi {
 
     /// Asks with a form that has one field.
     async fn ask_form(&self, message: &str, field: Value) -> Option<Value> {
-        let session = self.session.get()?;
+        let session = self.session()?;
         let params = json!({
             "sessionId": session,
             "mode": "form",
@@ -116,15 +152,17 @@ impl ClientUi {
             },
         });
         let question = self.client.ask("elicitation/create", params);
-        let mut answer = self.answer(session, question).await.ok()?;
+        let mut answer = self.answer(&session, question).await.ok()?;
         if answer["action"] != "accept" {
             return None;
         }
         Some(answer["content"]["answer"].take())
     }
 
-    /// Asks for a choice without a form. The answers are the positions of the options.
+    /// Asks for a choice without a form. The answers are the positions of the options. A request
+    /// for permission needs a call, which begins and ends with the question.
     async fn ask_choice(&self, title: &str, message: &str, options: &[String]) -> Option<usize> {
+        let session = self.session()?;
         let text = ToolContent::Block(Block::Text(message.to_owned()));
         let tool_call = ToolCall {
             id: self.next_question(),
@@ -147,6 +185,9 @@ impl ClientUi {
             kind: "reject_once",
         };
         shown.push(cancel);
+        self.client.report(&session, Update::ToolCall(tool_call.clone())).await;
+        let mut choice =
+            OpenChoice { ui: self, session: &session, call: Some(tool_call.id.clone()) };
         let permission = Permission {
             title: title.to_owned(),
             description: String::new(),
@@ -154,8 +195,61 @@ impl ClientUi {
             command: None,
             options: shown,
         };
-        let chosen = self.ask(permission).await?;
-        chosen.parse().ok().filter(|at| *at < options.len())
+        let chosen = self.ask(permission).await;
+        let status = if chosen.is_some() { Status::Completed } else { Status::Cancelled };
+        if let Some(change) = choice.end(status) {
+            self.client.report(&session, change).await;
+        }
+        chosen?.parse().ok().filter(|at| *at < options.len())
+    }
+}
+
+/// A question without an answer. One that is given up, such as at the end of its time, must not
+/// leave a session that waits for the user.
+struct Waiting<'a> {
+    ui: &'a ClientUi,
+    session: &'a str,
+    is_over: bool,
+}
+
+impl Waiting<'_> {
+    /// Notes the end of the question. Returns true if the run goes on now.
+    fn end(&mut self) -> bool {
+        if std::mem::replace(&mut self.is_over, true) {
+            return false;
+        }
+        self.ui.open.fetch_sub(1, Ordering::Relaxed) == 1 && self.ui.is_in_turn()
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if self.end() {
+            self.ui.client.try_report(self.session, Update::State(State::Running));
+        }
+    }
+}
+
+/// The call of a choice without an answer. One that is given up is cancelled.
+struct OpenChoice<'a> {
+    ui: &'a ClientUi,
+    session: &'a str,
+    call: Option<String>,
+}
+
+impl OpenChoice<'_> {
+    /// Returns the report on the end of the call, once.
+    fn end(&mut self, status: Status) -> Option<Update> {
+        let (id, status) = (self.call.take()?, Some(status));
+        Some(Update::ToolCallChange(ToolCall { id, status, ..ToolCall::default() }))
+    }
+}
+
+impl Drop for OpenChoice<'_> {
+    fn drop(&mut self) {
+        if let Some(change) = self.end(Status::Cancelled) {
+            self.ui.client.try_report(self.session, change);
+        }
     }
 }
 
@@ -213,21 +307,21 @@ impl Ui for ClientUi {
 
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
         Box::pin(async move {
-            let permission = permission(request, self.tool_call(request));
-            match self.ask(permission).await.as_deref() {
+            let call = self.tool_call(request).await;
+            let decision = match self.ask(permission(request, call.clone())).await.as_deref() {
                 Some(ONCE) => ApprovalDecision::Once,
                 Some(SESSION) => ApprovalDecision::Session,
                 Some(ALWAYS) if request.rule.is_some() => ApprovalDecision::Always,
-                _ => ApprovalDecision::Deny { reason: None },
-            }
+                _ => return ApprovalDecision::Deny { reason: None },
+            };
+            self.report_approved(call).await;
+            decision
         })
     }
 
     fn update(&self, update: UiUpdate) {
-        let (Some(session), UiUpdate::Notify { message, kind }) = (self.session.get(), update)
-        else {
-            return;
-        };
+        let UiUpdate::Notify { message, kind } = update else { return };
+        let Some(session) = self.session() else { return };
         let severity = match kind.unwrap_or_default() {
             NotifyKind::Info => Severity::Info,
             NotifyKind::Warning => Severity::Warning,
@@ -235,14 +329,14 @@ impl Ui for ClientUi {
         };
         let update = if self.client.shows_notices() {
             Update::Notice { severity, text: message }
-        } else if self.in_turn.load(Ordering::Relaxed) {
+        } else if self.is_in_turn() {
             // Often the only output of a command.
             let id = self.next_question();
             Update::Text { id, text: format!("{message}\n\n") }
         } else {
             return;
         };
-        self.client.try_report(session, update);
+        self.client.try_report(&session, update);
     }
 }
 

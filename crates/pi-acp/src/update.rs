@@ -22,6 +22,11 @@ pub(crate) enum Update {
         id: String,
         content: Vec<Block>,
     },
+    /// A piece of a message of the agent, whole.
+    Content {
+        id: String,
+        block: Block,
+    },
     /// New text of an answer.
     Text {
         id: String,
@@ -42,7 +47,7 @@ pub(crate) enum Update {
     Mode(String),
     Options(Vec<ConfigOption>),
     Info {
-        title: Option<String>,
+        title: Title,
         updated_at: Option<String>,
     },
     Usage {
@@ -55,6 +60,21 @@ pub(crate) enum Update {
         text: String,
     },
     State(State),
+}
+
+impl Update {
+    /// Reports another title of the session.
+    pub(crate) fn title(title: Title) -> Self {
+        Self::Info { title, updated_at: None }
+    }
+}
+
+/// What becomes of the title of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Title {
+    Unchanged,
+    Set(String),
+    Removed,
 }
 
 /// A tool call. Fields that are absent stay as they were reported before.
@@ -105,7 +125,7 @@ pub(crate) struct Location {
     /// Absolute path.
     pub(crate) path: String,
     /// Line, from 1.
-    pub(crate) line: Option<u64>,
+    pub(crate) line: Option<u32>,
 }
 
 /// A step of a plan.

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::update::{Block, ConfigOption, Location, PermissionOption, PlanEntry, Status, ToolCall};
+use crate::update::{
+    Block, ConfigOption, Location, PermissionOption, PlanEntry, Status, Title, ToolCall,
+};
 
 /// Adds a field if there is a value for it.
 pub(super) fn set(object: &mut Value, name: &str, value: Option<Value>) {
@@ -92,9 +94,14 @@ pub(super) fn usage(used: u64, size: u64, cost: f64) -> Value {
 }
 
 /// Writes the fields of a report about the title and the time of a session.
-pub(super) fn info(title: Option<String>, updated_at: Option<String>) -> Value {
+pub(super) fn info(title: Title, updated_at: Option<String>) -> Value {
     let mut value = json!({});
-    set(&mut value, "title", title.map(Value::from));
+    let title = match title {
+        Title::Unchanged => None,
+        Title::Set(title) => Some(title.into()),
+        Title::Removed => Some(Value::Null),
+    };
+    set(&mut value, "title", title);
     set(&mut value, "updatedAt", updated_at.map(Value::from));
     value
 }

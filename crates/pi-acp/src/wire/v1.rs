@@ -17,6 +17,9 @@ pub(super) fn updates(update: Update) -> Vec<Value> {
             .iter()
             .map(|block| chunk("user_message_chunk", &id, shared::block(block)))
             .collect(),
+        Update::Content { id, block } => {
+            vec![chunk("agent_message_chunk", &id, shared::block(&block))]
+        }
         Update::Text { id, text: new } => vec![chunk("agent_message_chunk", &id, text(new))],
         Update::Thought { id, text: new } => vec![chunk("agent_thought_chunk", &id, text(new))],
         Update::ToolCall(call) => one("tool_call", tool_call(call)),

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::shared;
+use crate::patch;
 use crate::update::{Command, Permission, State, Status, Stop, ToolCall, ToolContent, Update};
 
 /// The only plan of a session.
@@ -18,6 +19,11 @@ pub(super) fn updates(update: Update) -> Vec<Value> {
         Update::UserMessage { id, content } => {
             let content: Vec<Value> = content.iter().map(shared::block).collect();
             shared::update("user_message", json!({ "messageId": id, "content": content }))
+        }
+        Update::Content { id, block } => {
+            let content = shared::block(&block);
+            let fields = json!({ "messageId": id, "content": content });
+            shared::update("agent_message_chunk", fields)
         }
         Update::Text { id, text } => chunk("agent_message_chunk", id, text),
         Update::Thought { id, text } => chunk("agent_thought_chunk", id, text),
@@ -120,8 +126,8 @@ fn content(content: ToolContent) -> Value {
             let change = json!({ "operation": operation, "path": path, "fileType": "text" });
             let mut value = json!({ "type": "diff", "changes": [change] });
             let patch = match old {
-                None => Some(addition(&path, &new)),
-                Some(_) => hunks.map(|hunks| with_header(&path, false, &hunks)),
+                None => Some(patch::addition(&path, &new)),
+                Some(_) => hunks.map(|hunks| patch::modification(&path, &hunks)),
             };
             let patch = patch.map(|text| json!({ "format": "git_patch", "text": text }));
             shared::set(&mut value, "patch", patch);
@@ -129,30 +135,4 @@ fn content(content: ToolContent) -> Value {
         }
         ToolContent::Terminal(id) => json!({ "type": "terminal", "terminalId": id }),
     }
-}
-
-/// Returns the patch that creates a file.
-fn addition(path: &str, content: &str) -> String {
-    let lines: Vec<&str> = content.split_inclusive('\n').collect();
-    let mut hunks = String::new();
-    if !lines.is_empty() {
-        hunks = format!("@@ -0,0 +1,{} @@\n", lines.len());
-        for line in lines {
-            hunks.push('+');
-            hunks.push_str(line);
-        }
-        if !hunks.ends_with('\n') {
-            hunks.push_str("\n\\ No newline at end of file\n");
-        }
-    }
-    with_header(path, true, &hunks)
-}
-
-fn with_header(path: &str, is_new: bool, hunks: &str) -> String {
-    let path = path.trim_start_matches('/');
-    let (mode, old) = match is_new {
-        true => ("new file mode 100644\n", "/dev/null".to_owned()),
-        false => ("", format!("a/{path}")),
-    };
-    format!("diff --git a/{path} b/{path}\n{mode}--- {old}\n+++ b/{path}\n{hunks}")
 }

@@ -1,15 +1,15 @@
 //! A client for tests: it sends requests, answers those of the agent, and keeps all it has seen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pi_acp::{OpenError, OpenRequest, Opened, Options, serve};
 use pi_ai::faux::Faux;
 use pi_coding_agent::extension::Extension;
 use pi_coding_agent::{AgentOptions, CustomModel, Environment, create_agent_session};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::task::JoinHandle;
 
@@ -25,6 +25,14 @@ pub(crate) struct Stage {
     pub(crate) least_profile: Option<String>,
     pub(crate) client_terminal: bool,
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
+    /// Settings of the user.
+    pub(crate) settings: Map<String, Value>,
+    /// The models are those of the files of the user, not the scripted one.
+    pub(crate) real_models: bool,
+    /// Errors with which the next sessions are refused; `None` opens one.
+    pub(crate) refusals: Arc<Mutex<VecDeque<Option<OpenError>>>>,
+    /// No session is opened while this is locked.
+    pub(crate) gate: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Stage {
@@ -38,6 +46,10 @@ impl Stage {
             least_profile: None,
             client_terminal: false,
             extensions: Vec::new(),
+            settings: Map::new(),
+            real_models: false,
+            refusals: Arc::default(),
+            gate: Arc::default(),
         }
     }
 
@@ -69,8 +81,18 @@ impl Stage {
             agent_directory: self.agent_directory(),
             variables: Arc::new([("PATH".to_owned(), path)].into()),
         };
-        let (model, base) = (self.model.clone(), environment.clone());
-        let (least, extensions) = (self.least_profile.clone(), self.extensions.clone());
+        let mut base = AgentOptions::new(environment.clone());
+        base.checkpoints = false;
+        base.extensions.clone_from(&self.extensions);
+        base.settings.clone_from(&self.settings);
+        if !self.real_models {
+            let model = Arc::new(self.model.clone());
+            base.custom_model = Some(CustomModel::new(model, Arc::new(Faux::model())));
+        }
+        if let Some(profile) = &self.least_profile {
+            base.settings.insert("guard".to_owned(), json!({ "profile": profile }));
+        }
+        let (refusals, gate) = (Arc::clone(&self.refusals), Arc::clone(&self.gate));
         Options {
             version: "1.2.3".to_owned(),
             environment,
@@ -80,10 +102,15 @@ impl Stage {
             client_terminal: self.client_terminal,
             sign_in_arguments: vec!["--login".to_owned()],
             open: Arc::new(move |request| {
-                let mut options = AgentOptions::new(base.clone());
-                options.extensions.clone_from(&extensions);
-                let (model, least) = (model.clone(), least.clone());
-                Box::pin(async move { open(options, model, least, request).await })
+                let (options, gate, refusals) = (base.clone(), Arc::clone(&gate), refusals.clone());
+                Box::pin(async move {
+                    let _open = gate.lock().await;
+                    let refused = refusals.lock().unwrap().pop_front().flatten();
+                    match refused {
+                        Some(error) => Err(error),
+                        None => open(options, request).await,
+                    }
+                })
             }),
             delete: Arc::new(|file| {
                 Box::pin(async move { std::fs::remove_file(file).map_err(|e| e.to_string()) })
@@ -133,17 +160,7 @@ impl Stage {
     }
 }
 
-async fn open(
-    mut options: AgentOptions,
-    model: Faux,
-    profile: Option<String>,
-    request: OpenRequest,
-) -> Result<Opened, OpenError> {
-    options.checkpoints = false;
-    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
-    if let Some(profile) = profile {
-        options.settings.insert("guard".to_owned(), json!({ "profile": profile }));
-    }
+async fn open(mut options: AgentOptions, request: OpenRequest) -> Result<Opened, OpenError> {
     request.apply(&mut options);
     let created = create_agent_session(options).await;
     let created = created.map_err(|error| OpenError::Failed(error.to_string()))?;
@@ -230,7 +247,7 @@ impl Client {
     }
 
     /// Reads one message and answers it; false at the end.
-    async fn step(&mut self) -> bool {
+    pub(crate) async fn step(&mut self) -> bool {
         let mut line = String::new();
         let read = tokio::time::timeout(LIMIT, self.reader.read_line(&mut line)).await;
         if read.expect("no message in time").unwrap() == 0 {

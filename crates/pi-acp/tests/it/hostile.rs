@@ -40,8 +40,6 @@ async fn bad_input_is_answered_and_ends_nothing() {
             -32602,
         ),
         ("session/prompt", json!({ "sessionId": "none", "prompt": [] }), -32002),
-        ("session/close", json!({ "sessionId": "none" }), -32002),
-        ("session/delete", json!({ "sessionId": "none" }), -32002),
         ("session/list", json!({ "cursor": "x" }), -32602),
         ("authenticate", json!({ "methodId": "none" }), -32602),
         ("authenticate", json!({ "methodId": "pi-credentials" }), -32000),

@@ -4,8 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod client;
+mod closing;
+mod commands;
 mod conversations;
 mod draft;
 mod editor;
 mod hostile;
+mod permissions;
+mod profiles;
 mod schema;
