@@ -334,7 +334,10 @@ impl Connection {
     fn refuse(&self, text: &[u8], invalid: &Invalid, serving: &Serving) {
         serving.service.invalid(&invalid.to_string());
         let answered = match invalid {
-            Invalid::Json(_) => response_id(&TooLong::of(text)),
+            Invalid::Json(_) => match identify(&TooLong::of(text)) {
+                Some(Cut::Response(id)) => Some(id),
+                Some(Cut::Request(_)) | None => None,
+            },
             Invalid::Shape { id, is_response: true, .. } => id.clone(),
             Invalid::Shape { .. } => None,
         };
@@ -405,18 +408,35 @@ fn receive_line(connection: &Connection, line: Line, serving: &Serving) {
         },
         Line::TooLong(line) => {
             let length = line.length;
-            let call = response_id(&line).and_then(|id| connection.open().calls.close(&id));
-            if let Some(call) = call {
-                let _ = call.send(Err(CallError::TooLong(length)));
+            let problem = format!("a line of {length} bytes, which is too long");
+            match identify(&line) {
+                Some(Cut::Response(id)) => {
+                    let call = connection.open().calls.close(&id);
+                    if let Some(call) = call {
+                        let _ = call.send(Err(CallError::TooLong(length)));
+                    }
+                }
+                Some(Cut::Request(id)) => {
+                    let error = Error::new(Error::INVALID_REQUEST, problem.clone());
+                    connection.reply(Message::response(id, Err(error)), serving);
+                }
+                None => {}
             }
-            serving.service.invalid(&format!("a line of {length} bytes, which is too long"));
+            serving.service.invalid(&problem);
         }
     }
 }
 
-/// Finds the id of a response of which only the ends are known, so that its call does not wait for
-/// nothing. Programs write the id first, or last.
-fn response_id(line: &TooLong) -> Option<Id> {
+/// A message of which only the ends are known.
+#[derive(Debug, PartialEq, Eq)]
+enum Cut {
+    Request(Id),
+    Response(Id),
+}
+
+/// Finds the id of a message of which only the ends are known, so that no side waits for nothing.
+/// Programs write the id first, after the method, or last.
+fn identify(line: &TooLong) -> Option<Cut> {
     let text = |bytes: &[u8]| -> String {
         let text = String::from_utf8_lossy(bytes);
         text.chars().filter(|one| !one.is_whitespace()).collect()
@@ -425,17 +445,27 @@ fn response_id(line: &TooLong) -> Option<Id> {
     let (head, tail) = (text(&line.head), text(&line.tail));
     let head = head.strip_prefix('{')?;
     let head = head.strip_prefix("\"jsonrpc\":\"2.0\",").unwrap_or(head);
-    let id = if let Some(rest) = head.strip_prefix("\"id\":") {
-        let (id, rest) = rest.split_once(',')?;
-        is_end(rest).then_some(id)?
-    } else if is_end(head) {
+    let id = |text: &str| Id::from_value(&serde_json::from_str(text).ok()?);
+    let last = || {
         let tail = tail.strip_suffix('}')?;
         let tail = tail.strip_suffix(",\"jsonrpc\":\"2.0\"").unwrap_or(tail);
-        tail.rsplit_once(",\"id\":")?.1
-    } else {
-        return None;
+        id(tail.rsplit_once(",\"id\":")?.1)
     };
-    Id::from_value(&serde_json::from_str(id).ok()?)
+    if let Some(rest) = head.strip_prefix("\"id\":") {
+        let (first, rest) = rest.split_once(',')?;
+        let is = |name: &str| rest.starts_with(name);
+        return match is_end(rest) {
+            true => id(first).map(Cut::Response),
+            false if is("\"method\"") || is("\"params\"") => id(first).map(Cut::Request),
+            false => None,
+        };
+    }
+    if let Some(rest) = head.strip_prefix("\"method\":") {
+        let (_, rest) = rest.split_once(',')?;
+        let second = rest.strip_prefix("\"id\":").and_then(|rest| rest.split_once(','));
+        return second.map_or_else(last, |(second, _)| id(second)).map(Cut::Request);
+    }
+    is_end(head).then(last).flatten().map(Cut::Response)
 }
 
 /// Writes messages until the connection ends, and then those that are queued.
@@ -467,21 +497,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_a_long_response_is_found_at_its_ends() {
+    fn the_id_of_a_long_message_is_found_at_its_ends() {
+        let response = |id| Some(Cut::Response(Id::Number(id)));
+        let request = |id| Some(Cut::Request(Id::Number(id)));
         let cases = [
-            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":", "}", Some(7)),
-            ("{ \"id\": 7, \"result\": {", "}, \"jsonrpc\": \"2.0\" }", Some(7)),
-            ("{\"result\":{\"id\":3", "},\"jsonrpc\":\"2.0\",\"id\":7}", Some(7)),
-            ("{\"result\":{\"id\":3", "},\"id\":7,\"jsonrpc\":\"2.0\"}", Some(7)),
-            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":", "}", Some(7)),
-            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", "}", None),
-            ("{\"jsonrpc\":\"2.0\",\"method\":", ",\"id\":7}", None),
+            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":", "}", response(7)),
+            ("{ \"id\": 7, \"result\": {", "}, \"jsonrpc\": \"2.0\" }", response(7)),
+            ("{\"result\":{\"id\":3", "},\"jsonrpc\":\"2.0\",\"id\":7}", response(7)),
+            ("{\"result\":{\"id\":3", "},\"id\":7,\"jsonrpc\":\"2.0\"}", response(7)),
+            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", "}", request(7)),
+            ("{\"id\":7,\"params\":{", "},\"method\":\"m\"}", request(7)),
+            ("{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"id\":7,\"params\":", "}", request(7)),
+            ("{\"method\":\"m\",\"params\":{\"id\":3", "},\"id\":7}", request(7)),
+            // A notification whose parameters have an id.
+            ("{\"method\":\"m\",\"params\":{", ",\"id\":7}}", None),
+            ("{\"id\":7,\"error\":", "}", response(7)),
+            ("{\"id\":7,\"other\":", "}", None),
             ("nonsense", ",\"id\":7}", None),
         ];
-        for (head, tail, id) in cases {
+        for (head, tail, expected) in cases {
             let (head, tail) = (head.as_bytes().to_vec(), tail.as_bytes().to_vec());
             let line = TooLong { length: 0, head, tail };
-            assert_eq!(response_id(&line), id.map(Id::Number), "{line:?}");
+            assert_eq!(identify(&line), expected, "{line:?}");
         }
     }
 }

@@ -126,6 +126,21 @@ async fn bad_lines_cost_nothing_but_themselves() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_too_long_is_answered() {
+    let limits = Limits { line: 100, ..Limits::default() };
+    let (_connection, service, mut far) = by_hand(limits);
+    let long = "y".repeat(1000);
+    let input =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"echo\",\"params\":[\"{long}\"]}}\n");
+    far.write_all(input.as_bytes()).await.expect("written");
+    let mut reader = BufReader::new(far).lines();
+    let answer = reader.next_line().await.expect("read").expect("a line");
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&9.into(), &(-32600).into()));
+    assert_eq!(service.notes().len(), 1);
+}
+
+#[tokio::test]
 async fn requests_over_the_limit_are_refused() {
     let limits = Limits { requests: 1, ..Limits::default() };
     let (_connection, _, mut far) = by_hand(limits);
