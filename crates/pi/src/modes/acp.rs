@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pi_acp::{Ended, OpenError, OpenRequest, Opened, Options, serve};
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::models::CredentialName;
+use pi_coding_agent::models::{CredentialName, SelectModelError, UnusableModel};
 use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{CreateError, Environment, SelectSessionError};
 use pi_session::SessionInfo;
@@ -46,9 +46,14 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     })
 }
 
-fn options(args: &CommandArgs, arguments: Arguments, environment: Environment) -> Options {
+fn options(args: &CommandArgs, mut arguments: Arguments, environment: Environment) -> Options {
     let guard = arguments.settings.get("guard");
     let least_profile = guard.and_then(|guard| guard["profile"].as_str()).map(str::to_owned);
+    // Sessions have working directories of their own, to which the option does not refer.
+    if let Some(directory) = arguments.session_dir.take().filter(|given| !given.is_empty()) {
+        let directory = environment.expand(&directory, &environment.cwd);
+        arguments.session_dir = Some(directory.to_string_lossy().into_owned());
+    }
     let session_directory = shared_directory(&environment, arguments.session_dir.as_deref());
     let agent_directory = environment.agent_directory.clone();
     let base = environment.clone();
@@ -105,12 +110,25 @@ async fn open(
 }
 
 fn refused(refused: Refused) -> OpenError {
-    let is_missing = matches!(&refused, Refused::NotCreated(refused)
-        if matches!(refused.error, CreateError::Session(SelectSessionError::NotFound(_))));
+    let kind: fn(String) -> OpenError = match &refused {
+        Refused::NotCreated(refused) => kind(&refused.error),
+        Refused::Usage(_) | Refused::Package(_) => OpenError::Failed,
+    };
     let failure = refused.into_failure();
     let hint = failure.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-    let problem = format!("{}{hint}", failure.message);
-    if is_missing { OpenError::NotFound(problem) } else { OpenError::Failed(problem) }
+    kind(format!("{}{hint}", failure.message))
+}
+
+/// Returns the kind of an error: a client asks for credentials, and forgets a missing session.
+fn kind(error: &CreateError) -> fn(String) -> OpenError {
+    match error {
+        CreateError::Session(SelectSessionError::NotFound(_)) => OpenError::NotFound,
+        CreateError::Model(SelectModelError::Unusable {
+            reason: UnusableModel::Credentials(_),
+            ..
+        }) => OpenError::Credentials,
+        _ => OpenError::Failed,
+    }
 }
 
 async fn delete(file: PathBuf, agent_directory: PathBuf) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! `pi acp` over real pipes: an editor that writes lines and reads them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -89,4 +90,54 @@ fn requests_that_end_with_the_input_are_answered() {
     assert_eq!(frames.len(), 2, "{output}");
     assert!(frames.iter().any(|frame| frame["error"]["code"] == -32700));
     assert!(frames.iter().any(|frame| frame["result"]["protocolVersion"] == 2));
+}
+
+/// Starts `pi acp`, opens a session in a directory and sends a prompt. Returns the responses.
+fn converse(env: &ServerEnv, arguments: &[&str], cwd: &Path) -> [Value; 2] {
+    let mut command = env.command(arguments);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut exchange = |message: &Value| -> Value {
+        writeln!(input, "{message}").unwrap();
+        loop {
+            let line = lines.next().expect("the program ended").unwrap();
+            let frame: Value = serde_json::from_str(&line).expect("only messages are on stdout");
+            if frame["id"] == message["id"] && frame.get("method").is_none() {
+                return frame;
+            }
+        }
+    };
+    exchange(&request(1, "initialize", &json!({ "protocolVersion": 1 })));
+    let new = exchange(&request(2, "session/new", &json!({ "cwd": cwd, "mcpServers": [] })));
+    let prompt = json!([{ "type": "text", "text": "Hi" }]);
+    let params = json!({ "sessionId": new["result"]["sessionId"], "prompt": prompt });
+    let answer = exchange(&request(3, "session/prompt", &params));
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    [new, answer]
+}
+
+#[test]
+fn the_directory_of_sessions_does_not_depend_on_theirs() {
+    let env = ServerEnv::new(vec![answer(&json!({ "content": "Done." }), "stop")]);
+    let (here, other) = (env.project(), env.project().join("other"));
+    std::fs::create_dir(&other).unwrap();
+    let arguments = ["acp", "--session-dir", "kept"];
+    let [_, answered] = converse(&env, &arguments, &other);
+    assert_eq!(answered["result"]["stopReason"], "end_turn", "{answered}");
+    assert!(!other.join("kept").exists());
+    assert_eq!(std::fs::read_dir(here.join("kept")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_model_without_credentials_asks_for_them() {
+    let env = ServerEnv::new(Vec::new());
+    let provider = json!({
+        "baseUrl": format!("{}/v1", env.server.url()), "apiKey": "$A_VARIABLE_THAT_IS_NOT_SET",
+        "api": "openai-completions", "models": [{ "id": "m1" }],
+    });
+    env.write("models.json", json!({ "providers": { "mock": provider } }).to_string());
+    let [new, _] = converse(&env, &["acp"], &env.project());
+    assert_eq!(new["error"]["code"], -32000, "{new}");
 }
