@@ -7,7 +7,8 @@
 //! - `server`: the methods. `handshake`, `params`, `errors` and `wire` are the forms of the two
 //!   versions; `update` is what is reported, independent of the version.
 //! - `session`: one session, its prompts and settings. `events` reports what happens in it,
-//!   `replay` what has happened; `tool_calls` and `content` convert calls and prompts.
+//!   `replay` what has happened; `tool_calls`, `patch` and `content` convert calls, changes of
+//!   files and prompts.
 //! - `ui`: the user at the client. `executor` and `terminal`: its files and terminals.
 //! - `store`: the sessions of the user. They are those of pi itself, so that a session of an editor
 //!   continues in the terminal.
