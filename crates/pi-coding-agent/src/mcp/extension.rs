@@ -37,14 +37,14 @@ pub(crate) type LoadServers = Arc<dyn Fn() -> Vec<ConfiguredServer> + Send + Syn
 /// The built-in extension for servers.
 pub(crate) struct McpExtension {
     servers: McpServers,
-    /// Scripts are activated for servers with that exposure.
-    enables_codemode: bool,
     load: LoadServers,
     state: Arc<State>,
 }
 
 #[derive(Default)]
 struct State {
+    /// Scripts are activated for servers with that exposure.
+    enables_codemode: bool,
     registry: Mutex<Option<Registry>>,
     tools: Mutex<BTreeMap<String, Arc<McpTool>>>,
     /// Tools of this program that were activated because servers need them.
@@ -55,7 +55,8 @@ struct State {
 
 impl McpExtension {
     pub(crate) fn new(servers: McpServers, enables_codemode: bool, load: LoadServers) -> Self {
-        Self { servers, enables_codemode, load, state: Arc::default() }
+        let state = Arc::new(State { enables_codemode, ..State::default() });
+        Self { servers, load, state }
     }
 
     /// Waits until the tools that requests declare are known, but not for long.
@@ -94,7 +95,7 @@ impl McpExtension {
     fn activate(&self, session: &AgentSession) {
         let mut wanted = Vec::new();
         for server in self.servers.all().iter().filter(|server| server.config.enabled) {
-            if self.enables_codemode && server.config.may_expose(Exposure::Codemode) {
+            if self.state.enables_codemode && server.config.may_expose(Exposure::Codemode) {
                 wanted.push("codemode");
             }
             if server.config.may_expose(Exposure::Deferred) {
@@ -228,7 +229,8 @@ impl State {
     fn register(&self, servers: &McpServers) {
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(registry) = registry else { return };
-        let Items { tools, commands, by_name, mut problems } = register::items(servers);
+        let Items { tools, commands, by_name, mut problems } =
+            register::items(servers, self.enables_codemode);
         *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = by_name;
         let conflicts = registry.replace_items(PATH, tools, commands);
         problems.extend(conflicts.iter().map(ToString::to_string));

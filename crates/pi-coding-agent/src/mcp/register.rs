@@ -33,8 +33,9 @@ pub(super) struct Items {
 }
 
 /// Makes the tools and commands of all servers whose lists are known. The tools for resources follow
-/// those of the first server that has resources.
-pub(super) fn items(servers: &McpServers) -> Items {
+/// those of the first server that has resources. With `enables_codemode`, tools for scripts activate
+/// the tool that runs scripts.
+pub(super) fn items(servers: &McpServers, enables_codemode: bool) -> Items {
     let weak = WeakServers::new(&servers.0);
     let mut items = Items::default();
     let mut of_resources: Option<(usize, Exposure)> = None;
@@ -55,6 +56,11 @@ pub(super) fn items(servers: &McpServers) -> Items {
             .tools
             .extend(tools.map(|(tool, schema)| registration(tool, exposure).output_schema(schema)));
         items.tools.extend(later);
+    }
+    if !enables_codemode {
+        for registration in &mut items.tools {
+            registration.activates_route &= registration.exposure != Exposure::Codemode;
+        }
     }
     items
 }

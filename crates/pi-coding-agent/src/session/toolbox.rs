@@ -98,7 +98,8 @@ impl Toolbox {
                 continue;
             }
             let is_active = registration.is_active_at_once();
-            reached_through.extend(registration.reached_through.clone());
+            let route = registration.reached_through.filter(|_| registration.activates_route);
+            reached_through.extend(route);
             let origin = match registration.is_internal {
                 true => ToolOrigin::Builtin,
                 false => ToolOrigin::External,

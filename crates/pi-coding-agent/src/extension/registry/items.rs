@@ -31,6 +31,8 @@ pub struct ToolRegistration {
     /// Name of the tool through which the model reaches this one. It becomes active as soon as this
     /// tool is registered.
     pub reached_through: Option<String>,
+    /// The tool of `reached_through` becomes active. Otherwise the user decides about it.
+    pub(crate) activates_route: bool,
     /// Changes how tools are declared while this tool is active.
     pub prepare_loadout: Option<PrepareLoadout>,
     /// The tool is a part of the program: the guard relies on the effects that it declares.
@@ -86,6 +88,7 @@ impl ToolRegistration {
             output_schema: None,
             default_active: true,
             reached_through: None,
+            activates_route: true,
             prepare_loadout: None,
             is_internal: false,
             receives_result: false,

@@ -1,9 +1,13 @@
 //! What requests declare while servers connect, and during a run.
 
+use std::sync::Arc;
+
+use pi_agent::{FnTool, ToolError};
 use pi_ai::faux::Reply;
-use pi_coding_agent::extension::{RunMode, ToolWait};
+use pi_coding_agent::create_agent_session;
+use pi_coding_agent::extension::{Handlers, RunMode, ToolRegistration, ToolWait};
 use pi_coding_agent::session::PromptOptions;
-use pi_protocol::Declarations;
+use pi_protocol::{Declarations, Tool};
 use serde_json::json;
 
 use super::{McpTest, PATIENCE, declared};
@@ -70,4 +74,34 @@ async fn requests_stay_small_with_many_tools() {
     }
     let without = sizes[0];
     assert!(sizes.iter().all(|size| *size < without + 16_000), "{sizes:?}");
+}
+
+/// `autoEnableCodemode` decides whether servers activate the tool that runs scripts.
+#[tokio::test]
+async fn servers_activate_codemode_unless_told_otherwise() {
+    for enables in [true, false] {
+        let test = McpTest::with(&["echo"], &json!({}));
+        let path = test.env.path("home/.pi/agent/mcp.json");
+        let text = std::fs::read_to_string(path).unwrap();
+        let mut config: serde_json::Value = serde_json::from_str(&text).unwrap();
+        config["autoEnableCodemode"] = enables.into();
+        test.configure(&config);
+        let mut options = test.options();
+        let scripts = Tool::new("codemode", "Runs scripts.", json!({"type": "object"}));
+        let scripts = FnTool::new(scripts, |_| async { Ok::<_, ToolError>(String::new()) });
+        let scripts = ToolRegistration::new(Arc::new(scripts)).inactive();
+        let extension =
+            Handlers::new("test:scripts").setup(move |api| api.register_tool(scripts.clone()));
+        options.extensions.push(Arc::new(extension));
+        let created = create_agent_session(options).await.unwrap();
+        let session = created.runtime.session();
+        let servers = session.mcp().unwrap().clone();
+        tokio::time::timeout(PATIENCE, servers.wait(&ToolWait::All)).await.unwrap();
+        let all = session.all_tools();
+        assert!(all.iter().any(|tool| tool.declaration().name == "mcp__s__echo"));
+        let active = session.active_tools();
+        let is_active = active.iter().any(|tool| tool.declaration().name == "codemode");
+        assert_eq!(is_active, enables);
+        created.runtime.shut_down().await;
+    }
 }
