@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_coding_agent::extension::{
-    Answer, Ask as _, Boundary, Extension, ExtensionApi, ExtensionContext, LoadReason, Question,
-    QuestionKind, RegistryError, Reply, ToolRegistration, TurnEnd,
+    Answer, Ask as _, Boundary, Exposure, Extension, ExtensionApi, ExtensionContext, LoadReason,
+    Question, QuestionKind, RegistryError, Reply, ToolRegistration, TurnEnd,
 };
 use pi_coding_agent::session::{
     AgentSession, Persistence, PromptChange, SessionEvent, WeakAgentSession,
@@ -102,7 +102,9 @@ impl State {
         }
         if spec.can_hand_off() {
             let tool = HandoffTool::new(Arc::clone(self), spec);
-            api.register_tool(ToolRegistration::new(Arc::new(tool)).internal())?;
+            // A handoff ends the turn, which a call of a script cannot.
+            let registration = ToolRegistration::new(Arc::new(tool)).internal();
+            api.register_tool(registration.exposure(Exposure::ModelOnly))?;
         }
         Ok(())
     }

@@ -109,10 +109,12 @@ impl ToolRegistration {
     }
 
     /// Marks the internal tool that receives the final result of the session. No selection of tools
-    /// leaves it out, and output guardrails check its arguments like an answer.
+    /// leaves it out, and output guardrails check its arguments like an answer. Only the model can
+    /// call it: the guardrails do not see the calls of scripts.
     #[must_use]
     pub fn receives_result(mut self) -> Self {
         self.receives_result = true;
+        self.exposure = Exposure::ModelOnly;
         self.internal()
     }
 
