@@ -198,6 +198,7 @@ impl AgentSession {
             model: parts.model,
             thinking_level: parts.thinking_level,
             scoped_models: parts.scoped_models,
+            first_tools: parts.active_tools.clone(),
             active_tools: parts.active_tools,
         };
         let sync = ContextState::new(outline, log.is_empty());

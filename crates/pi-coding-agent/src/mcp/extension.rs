@@ -104,19 +104,10 @@ impl McpExtension {
         }
         let mut activated = self.state.activated.lock().unwrap_or_else(PoisonError::into_inner);
         wanted.retain(|name| !activated.contains(name));
-        if wanted.is_empty() {
-            return;
-        }
-        let active = session.active_tools();
-        let mut names: Vec<String> =
-            active.iter().map(|tool| tool.declaration().name.clone()).collect();
         for name in wanted {
-            if !activated.contains(&name) {
-                activated.push(name);
-                names.push(name.to_owned());
-            }
+            activated.push(name);
+            session.activate_tools(&[name.to_owned()]);
         }
-        session.set_active_tools(&names);
     }
 
     /// Decides about a call before the guard does.

@@ -14,6 +14,7 @@ use pi_protocol::{
 };
 use pi_session::{CACHE_MISS_ENTRY, ExtensionMessage, SessionError, to_llm};
 
+use super::loadout::without_tools;
 use super::{AgentSession, SessionEvent, WeakAgentSession, lock};
 use crate::extension::{
     BoundaryState, Context, ContextWithSystem, MessageEnd, QuestionKind, RunOutcome, ToolCall,
@@ -191,7 +192,7 @@ impl AgentSession {
         let forced = self.0.activity.run(|run| run.forced_prompt.clone());
         let asked = self.is_answered(QuestionKind::Context)
             || self.is_answered(QuestionKind::ContextWithSystem);
-        if forced.is_none() && !asked {
+        if forced.is_none() && !asked && self.hidden_tools().is_empty() {
             return None;
         }
         let this = self.downgrade();
@@ -203,7 +204,9 @@ impl AgentSession {
                     Some(prompt) => with_prompt(&view.messages, prompt),
                     None => view.messages,
                 };
-                Ok(session.request_messages(messages).await)
+                let messages = session.request_messages(messages).await;
+                let hidden = session.hidden_tools();
+                Ok(if hidden.is_empty() { messages } else { without_tools(&messages, &hidden) })
             }
         })
     }
@@ -360,7 +363,7 @@ impl AgentSession {
         };
         next.change.model = model;
         next.change.thinking_level = Some(level);
-        next.change.tools = Some(self.declared_tools());
+        next.change.tools = Some(self.run_tools());
         next.messages.extend(self.prompt_update());
         next
     }

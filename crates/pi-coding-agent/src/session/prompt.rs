@@ -299,7 +299,7 @@ impl AgentSession {
     pub(super) fn configure_run(&self) {
         let Some(model) = self.model() else { return };
         let level = self.thinking_level();
-        let tools = self.declared_tools();
+        let tools = self.run_tools();
         let mut options = self.resources().options.clone();
         options.session_id = Some(self.id());
         options.hooks = self.request_hooks(&model);

@@ -1,19 +1,18 @@
 //! The selection of a session: the model, its thinking level and its tools.
 
+mod tools;
+
 use std::sync::Arc;
 
-use pi_agent::AgentTool;
 use pi_guard::secrets::Secrets;
 use pi_protocol::{Effects, Model, ThinkingLevel};
 use pi_session::{EffectsResolver, SessionError};
-use pi_tools::toolset::BUILTIN_TOOLS;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::models::{CredentialSource, UnusableModel, initial_model};
 
 use super::{AgentSession, ModelSource, SessionEvent, SettingChange};
-use crate::create::ToolChange;
 
 /// The model of a session, its thinking level and its tools.
 #[derive(Debug)]
@@ -21,8 +20,11 @@ pub(super) struct Selection {
     pub(super) model: Option<Arc<Model>>,
     pub(super) thinking_level: ThinkingLevel,
     pub(super) scoped_models: Vec<ScopedModel>,
-    /// Names of the active tools, in the order in which they are declared.
+    /// Names of the active tools, in the order in which they are declared. A tool that is not
+    /// registered, such as one of a server that is not connected, is active when it registers.
     pub(super) active_tools: Vec<String>,
+    /// Names of the tools that were active when the session was built.
+    pub(super) first_tools: Vec<String>,
 }
 
 /// A model to cycle through.
@@ -325,38 +327,6 @@ impl AgentSession {
         self.model().map_or_else(|| ThinkingLevel::ALL.to_vec(), |model| model.thinking_levels())
     }
 
-    /// Returns all tools, active or not.
-    pub fn all_tools(&self) -> Arc<[Arc<dyn AgentTool>]> {
-        self.0.toolbox.all()
-    }
-
-    /// Returns the tools that the model has.
-    pub fn active_tools(&self) -> Vec<Arc<dyn AgentTool>> {
-        self.activate_added(false);
-        let all = self.all_tools();
-        let names = self.selection().active_tools.clone();
-        let find =
-            |name: &String| all.iter().find(|tool| tool.declaration().name == *name).cloned();
-        names.iter().filter_map(find).collect()
-    }
-
-    /// Gives the model these tools; unknown names are ignored. Tools that stay keep their order,
-    /// so that the prompt stays as it is.
-    pub fn set_active_tools(&self, names: &[String]) {
-        self.activate_added(false);
-        let all = self.all_tools();
-        let known = |name: &String| all.iter().any(|tool| tool.declaration().name == *name);
-        let mut selection = self.selection();
-        let mut active: Vec<String> =
-            selection.active_tools.iter().filter(|name| names.contains(name)).cloned().collect();
-        for name in names {
-            if known(name) && !active.contains(name) {
-                active.push(name.clone());
-            }
-        }
-        selection.active_tools = active;
-    }
-
     /// Declares the effects of a call of one of the session's tools, or of a recorded call.
     pub fn effects_of(&self, tool: &str, arguments: &Map<String, Value>) -> Effects {
         self.0.toolbox.effects(tool, arguments)
@@ -369,50 +339,6 @@ impl AgentSession {
             Some(session) => session.effects_of(tool, arguments),
             None => pi_tools::toolset::effects_of(tool, arguments),
         })
-    }
-
-    /// Reads the registry: models of its providers, and tools, which are active as soon as they
-    /// are registered.
-    pub(super) fn read_registry(&self) {
-        self.activate_added(true);
-        if let Some(models) = &self.0.models {
-            models.set_registered(self.0.extensions.registry());
-        }
-    }
-
-    /// Activates tools that the registry has gained. Those that a session begins with count only if
-    /// `includes_first`.
-    fn activate_added(&self, includes_first: bool) {
-        self.0.toolbox.take_added(includes_first, |added| {
-            let mut selection = self.selection();
-            for name in added {
-                if !selection.active_tools.contains(name) {
-                    selection.active_tools.push(name.clone());
-                }
-            }
-        });
-    }
-
-    /// Gives the model the tools that the log declares, with these changes, and tools that are new
-    /// to the log. A log that declares none has none.
-    pub(super) fn restore_tools(&self, changes: &[ToolChange]) {
-        let Ok(outline) = self.log().outline() else { return };
-        if outline.declared.timestamp.is_none() {
-            return;
-        }
-        let mut names: Vec<String> =
-            outline.declared.tools.into_iter().map(|tool| tool.name).collect();
-        names.extend(self.hidden_tools());
-        let mut selection = self.selection();
-        for name in std::mem::take(&mut selection.active_tools) {
-            let builtin = BUILTIN_TOOLS.iter().any(|tool| tool.name == name);
-            if !builtin && !outline.mentioned_tools.contains(&name) {
-                names.push(name);
-            }
-        }
-        drop(selection);
-        changes.iter().for_each(|change| change.apply(&mut names));
-        self.set_active_tools(&names);
     }
 }
 

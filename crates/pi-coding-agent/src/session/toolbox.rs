@@ -11,6 +11,7 @@ use pi_protocol::Effects;
 use pi_tools::{Workspace, toolset};
 use serde_json::{Map, Value};
 
+use super::loadout::CachedLoadout;
 use super::lock;
 use crate::create::ToolFilter;
 use crate::extension::{Exposure, Registry};
@@ -25,6 +26,8 @@ pub(super) struct Toolbox {
     guard: Option<Arc<Guard>>,
     workspace: Arc<Workspace>,
     known: Mutex<Known>,
+    /// Changes of declarations for the current tools.
+    pub(super) loadout: Mutex<CachedLoadout>,
 }
 
 /// The tools as of one generation of the registry.
@@ -32,7 +35,7 @@ pub(super) struct Toolbox {
 struct Known {
     generation: Option<u64>,
     all: Arc<[Arc<dyn AgentTool>]>,
-    /// Names of the registry's tools that the model may call.
+    /// Names of the registry's tools that are active as soon as they are registered.
     registered: Vec<String>,
     /// Those of them that are new since their activation was last considered.
     added: Vec<String>,
@@ -46,12 +49,18 @@ impl Toolbox {
         guard: Option<Arc<Guard>>,
         workspace: Arc<Workspace>,
     ) -> Self {
-        Self { own, registry, filter, guard, workspace, known: Mutex::default() }
+        let (known, loadout) = (Mutex::default(), Mutex::default());
+        Self { own, registry, filter, guard, workspace, known, loadout }
     }
 
     /// Returns all tools.
     pub(super) fn all(&self) -> Arc<[Arc<dyn AgentTool>]> {
         Arc::clone(&self.known().all)
+    }
+
+    /// Returns the names of the registry's tools that are active as soon as they are registered.
+    pub(super) fn active_at_once(&self) -> Vec<String> {
+        self.known().registered.clone()
     }
 
     /// Calls `added` with the names of tools that the registry has gained since the last call.

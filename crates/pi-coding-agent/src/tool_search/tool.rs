@@ -1,6 +1,6 @@
 //! The `tool_search` tool: finds tools that are not declared, and declares them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
@@ -109,11 +109,11 @@ fn check(given: &Parameters) -> Result<usize, ToolError> {
 /// Searches, and declares what was found from the next request on.
 fn load(session: &AgentSession, query: &str, limit: usize) -> ToolOutput {
     let active = session.active_tools();
-    let mut names: Vec<String> =
-        active.iter().map(|tool| tool.declaration().name.clone()).collect();
+    let names: BTreeSet<&str> =
+        active.iter().map(|tool| tool.declaration().name.as_str()).collect();
     let mut callable: BTreeMap<String, CallableTool> =
         session.callable().into_iter().map(|one| (one.name().to_owned(), one)).collect();
-    callable.retain(|name, _| !names.contains(name));
+    callable.retain(|name, _| !names.contains(name.as_str()));
     let index = session.tool_index();
     let found = index.search(query, limit, |name| callable.contains_key(name));
     if found.tools.is_empty() {
@@ -129,9 +129,8 @@ fn load(session: &AgentSession, query: &str, limit: usize) -> ToolOutput {
         let description = callable.get(name).map_or("", |one| &one.tool.declaration().description);
         let _ = write!(text, "\n- {name}: {}", one_line(description));
     }
+    session.activate_tools(&found.tools);
     let details = json!({ "loaded": found.tools });
-    names.extend(found.tools);
-    session.set_active_tools(&names);
     ToolOutput::text(text).with_details(details)
 }
 

@@ -23,6 +23,7 @@ mod packages;
 mod registry;
 mod resource_files;
 mod resources;
+mod restored_tools;
 mod rpc;
 mod rpc_document;
 mod runtime;

@@ -75,7 +75,7 @@ async fn a_prompt_emits_and_stores_in_order() {
     ];
     assert_eq!(test.entries(), kept);
 
-    let test = test.reopened();
+    let test = test.reopened(|_| {});
     test.model.push(Reply::new().text("Again."));
     test.session.prompt("And?", PromptOptions::default()).await.unwrap();
     let types = test.record_types();

@@ -31,12 +31,12 @@ impl TestSession {
     }
 
     /// Opens the same session again.
-    pub(crate) fn reopened(self) -> Self {
+    pub(crate) fn reopened(self, change: impl FnOnce(&mut SessionParts)) -> Self {
         let file = self.session.file().unwrap();
         let Self { model, session, directory, .. } = self;
         drop(session);
         let session = Session::open(file, &pi_session::OpenOptions::append()).unwrap();
-        Self::around(directory, model, session, |_| {})
+        Self::around(directory, model, session, change)
     }
 
     fn around(

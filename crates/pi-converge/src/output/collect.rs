@@ -152,13 +152,12 @@ impl ResultCollector {
     }
 
     fn set_tool(&self, session: &AgentSession, is_active: bool) {
-        let mut names: Vec<String> =
-            session.active_tools().iter().map(|tool| tool.declaration().name.clone()).collect();
-        names.retain(|name| name != SUBMIT_RESULT);
+        let names = [SUBMIT_RESULT.to_owned()];
+        // In the last place, also if it is active.
+        session.deactivate_tools(&names);
         if is_active {
-            names.push(SUBMIT_RESULT.to_owned());
+            session.activate_tools(&names);
         }
-        session.set_active_tools(&names);
     }
 }
 
