@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use super::ask::Approval;
 use super::change;
 use super::judge::OutsideFile;
+use super::notes::{append, noted};
 use super::sandbox::Escalation;
 use super::watch::{self, Watching};
 use super::{ApprovalRequest, Call, CallDecision, Guard, Judgment, Outcome, ToolOrigin};
@@ -461,22 +462,6 @@ fn existing_directory(path: &Path) -> PathBuf {
 fn text(output: &ToolOutput) -> String {
     let texts: Vec<&str> = output.content.iter().filter_map(UserBlock::as_text).collect();
     texts.join("\n")
-}
-
-/// Adds a line for the model to a result or an error.
-fn noted(output: Result<ToolOutput, ToolError>, note: &str) -> Result<ToolOutput, ToolError> {
-    match output {
-        Ok(mut output) => {
-            append(&mut output, note);
-            Ok(output)
-        }
-        Err(error) => Err(ToolError::new(format!("{error}\n\n{note}"))),
-    }
-}
-
-/// Adds a line for the model.
-fn append(output: &mut ToolOutput, note: &str) {
-    output.content.push(UserBlock::text(note.to_owned()));
 }
 
 #[cfg(test)]
