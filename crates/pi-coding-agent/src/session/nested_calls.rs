@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use pi_agent::{
-    AgentTool, Budget, CallContext, ContextView, FinishedCall, ToolOutput, Updates, run_tool_call,
+    AgentTool, Budget, CallContext, ContextView, ExecutionMode, FinishedCall, ToolOutput, Updates,
+    run_tool_call,
 };
 use pi_protocol::{AgentMessage, AssistantMessage, CancelToken, Message, ToolCall, UserBlock};
 use serde_json::{Map, Value, json};
@@ -39,23 +40,42 @@ pub struct NestedCall {
     pub budget: Option<Budget>,
 }
 
-/// The nested calls of outer calls that have no result yet, by the id of the outer call.
+/// The nested calls of calls of the model that have no result yet.
 #[derive(Debug, Default)]
-pub(super) struct NestedCalls(BTreeMap<String, Recorded>);
+pub(super) struct NestedCalls {
+    /// Records by the id of the call of the model, which has the calls of nested tools, too.
+    records: BTreeMap<String, Recorded>,
+    /// Nested calls that run, by id.
+    running: BTreeMap<String, Running>,
+    /// Held by the nested call of a sequential tool.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    /// Id of the call of the model.
+    root: String,
+    /// The call, or one that it is nested in, has the turn of sequential tools.
+    has_turn: bool,
+}
 
 #[derive(Debug, Default)]
 struct Recorded {
     calls: Vec<Value>,
     argument_bytes: usize,
-    /// Calls that are not recorded.
-    dropped: usize,
+    /// A call or the arguments of one are not recorded.
+    is_incomplete: bool,
 }
 
 impl NestedCalls {
     fn begin(&mut self, parent: &str, call: &ToolCall) {
-        let recorded = self.0.entry(parent.to_owned()).or_default();
+        let outer = self.running.get(parent);
+        let root = outer.map_or(parent, |outer| &outer.root).to_owned();
+        let has_turn = outer.is_some_and(|outer| outer.has_turn);
+        let recorded = self.records.entry(root.clone()).or_default();
+        self.running.insert(call.id.clone(), Running { root, has_turn });
         if recorded.calls.len() >= MAX_RECORDED {
-            recorded.dropped += 1;
+            recorded.is_incomplete = true;
             return;
         }
         let mut record = json!({ "id": call.id, "name": call.name, "status": "unfinished" });
@@ -66,12 +86,27 @@ impl NestedCalls {
             record["arguments"] = Value::Object(call.arguments.clone());
         } else {
             record["argumentsBytes"] = bytes.into();
+            recorded.is_incomplete = true;
         }
         recorded.calls.push(record);
     }
 
-    fn finish(&mut self, parent: &str, id: &str, finished: &FinishedCall) {
-        let Some(recorded) = self.0.get_mut(parent) else { return };
+    /// Returns the turn of sequential tools if a call must wait for it. A call inside of one that
+    /// has the turn runs at once.
+    fn turn_for(&self, id: &str) -> Option<Arc<tokio::sync::Mutex<()>>> {
+        let has_turn = self.running.get(id).is_some_and(|call| call.has_turn);
+        (!has_turn).then(|| Arc::clone(&self.turn))
+    }
+
+    fn take_turn(&mut self, id: &str) {
+        if let Some(call) = self.running.get_mut(id) {
+            call.has_turn = true;
+        }
+    }
+
+    fn finish(&mut self, id: &str, finished: &FinishedCall) {
+        let Some(Running { root, .. }) = self.running.get(id) else { return };
+        let Some(recorded) = self.records.get_mut(root) else { return };
         let Some(record) = recorded.calls.iter_mut().find(|call| call["id"] == id) else { return };
         record["status"] = if finished.is_error { "error" } else { "ok" }.into();
         if let Some(duration) = finished.duration_ms {
@@ -83,15 +118,29 @@ impl NestedCalls {
         }
     }
 
-    /// Takes the record of an outer call as a field of its result.
-    fn take(&mut self, parent: &str) -> Option<Value> {
-        let recorded = self.0.remove(parent)?;
-        Some(json!({ "calls": recorded.calls, "complete": recorded.dropped == 0 }))
+    /// Takes the record of a call of the model as a field of its result.
+    fn take(&mut self, root: &str) -> Option<Value> {
+        let recorded = self.records.remove(root)?;
+        let has_ended = |call: &Value| call["status"] != "unfinished";
+        let is_complete = !recorded.is_incomplete && recorded.calls.iter().all(has_ended);
+        Some(json!({ "calls": recorded.calls, "complete": is_complete }))
     }
 
     /// Forgets the calls of outer calls that never got a result.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.records.clear();
+    }
+}
+
+/// Forgets that a call runs, also if its caller gives it up.
+struct EndOnDrop<'a> {
+    session: &'a AgentSession,
+    id: String,
+}
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        lock(&self.session.0.nested_calls).running.remove(&self.id);
     }
 }
 
@@ -139,6 +188,7 @@ impl AgentSession {
         let NestedCall { id, parent_id, name, arguments, budget } = nested;
         let call = ToolCall { id, name, arguments, ..ToolCall::default() };
         lock(&self.0.nested_calls).begin(&parent_id, &call);
+        let _end = EndOnDrop { session: self, id: call.id.clone() };
         self.emit(SessionEvent::ToolExecutionStart {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
@@ -159,8 +209,10 @@ impl AgentSession {
         if let Some(budget) = budget.or_else(|| self.budget()) {
             context = context.with_budget(budget);
         }
+        let turn = self.turn_of(&call, &context).await;
         let finished = self.run_nested(&call, &parent_id, &context, updates).await;
-        lock(&self.0.nested_calls).finish(&parent_id, &call.id, &finished);
+        drop(turn);
+        lock(&self.0.nested_calls).finish(&call.id, &finished);
         self.emit(SessionEvent::ToolExecutionEnd {
             tool_call_id: call.id,
             tool_name: call.name,
@@ -171,6 +223,27 @@ impl AgentSession {
         })
         .await;
         finished
+    }
+
+    /// Waits until a call of a sequential tool may run: such tools run one at a time.
+    async fn turn_of(
+        &self,
+        call: &ToolCall,
+        context: &CallContext,
+    ) -> Option<tokio::sync::OwnedMutexGuard<()>> {
+        let is_sequential =
+            |tool: &Arc<dyn AgentTool>| tool.execution_mode() == ExecutionMode::Sequential;
+        if !context.tools.iter().any(is_sequential) {
+            return None;
+        }
+        let turn = lock(&self.0.nested_calls).turn_for(&call.id)?;
+        let turn = tokio::select! {
+            turn = turn.lock_owned() => turn,
+            // The call does not run then.
+            () = context.context.cancel.cancelled() => return None,
+        };
+        lock(&self.0.nested_calls).take_turn(&call.id);
+        Some(turn)
     }
 
     /// Runs a call, and emits its progress meanwhile.
