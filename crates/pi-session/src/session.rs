@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use pi_protocol::{AgentMessage, Entry, EntryBody, Extra, SessionHeader};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::SessionError;
 use crate::directory_text::{directory_from_text, directory_to_text};
@@ -284,6 +285,24 @@ impl Session {
         let mut reader = self.log.reader();
         let path = self.tree.path(leaf);
         Ok(path.into_iter().map(move |index| self.read_entry(&mut reader, index)))
+    }
+
+    /// Reads the data of the custom entries of a type from a root to the current entry. Reads no
+    /// other entries.
+    pub fn custom_entries<'a>(
+        &'a self,
+        custom_type: &'a str,
+    ) -> impl Iterator<Item = Result<Value, SessionError>> + 'a {
+        let mut reader = self.log.reader();
+        let path = self.tree.path(self.leaf).into_iter();
+        let custom = path.filter(|index| self.tree.node(*index).kind == Kind::Custom);
+        custom.filter_map(move |index| match self.read_entry(&mut reader, index) {
+            Ok(Entry {
+                body: EntryBody::Custom { custom_type: found, data: Some(data) }, ..
+            }) => (found == custom_type).then_some(Ok(data)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        })
     }
 
     /// Returns the ids from a root to `leaf`, or to the current entry.

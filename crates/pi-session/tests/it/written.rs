@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pi_protocol::Message;
 use pi_session::{NewSession, Session, session_directory};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::script::perform;
@@ -93,6 +93,21 @@ fn entry_ids_are_short_and_unique() {
         assert!(id.len() == 8 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
         assert!(ids.insert(id));
     }
+}
+
+#[test]
+fn custom_entries_are_those_of_a_type_on_the_branch() {
+    let mut session = Session::in_memory("/proj");
+    let first = session.append_custom("kept", Some(json!(1))).unwrap();
+    session.append_custom("other", Some(json!(2))).unwrap();
+    session.append_custom("kept", Some(json!(3))).unwrap();
+    session.append_custom("kept", None).unwrap();
+    let read = |session: &Session| -> Vec<Value> {
+        session.custom_entries("kept").map(Result::unwrap).collect()
+    };
+    assert_eq!(read(&session), [json!(1), json!(3)]);
+    session.branch(&first).unwrap();
+    assert_eq!(read(&session), [json!(1)]);
 }
 
 fn new_in(directory: &Path) -> Session {
