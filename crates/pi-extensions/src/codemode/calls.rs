@@ -8,10 +8,10 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use pi_agent::{BoxFuture, Budget, FinishedCall, ToolOutput, Updates};
 use pi_coding_agent::AgentSession;
-use pi_coding_agent::guard::is_untrusted;
+use pi_coding_agent::guard::{self, is_untrusted};
 use pi_coding_agent::session::NestedCall;
 use pi_protocol::{CancelToken, Usage, UserBlock};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use super::script::Request;
@@ -28,8 +28,13 @@ const REPORTED_OF_LATER: usize = 16;
 /// Bytes of a result as JSON that a script can receive.
 const MAX_RESULT: usize = 64 * 1024 * 1024;
 
-/// Time for calls to end after they were cancelled.
+/// Time for calls to end after the script has ended, and after the run was aborted. The loop gives up
+/// an aborted tool after 40 ms, and what the script has done would be lost.
 const GRACE: Duration = Duration::from_secs(5);
+const ABORT_GRACE: Duration = Duration::from_millis(12);
+
+/// Notes of the guard that the result shows.
+const MAX_NOTES: usize = 20;
 
 /// Bounds on the calls of one script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +60,12 @@ pub(super) struct Calls {
     usage: Option<Usage>,
     /// A call returned untrusted output.
     pub(super) is_untrusted: bool,
+    /// Notes of the guard that the script did not get, with their calls.
+    notes: Vec<String>,
     waiting: VecDeque<Request>,
-    running: FuturesUnordered<BoxFuture<'static, (u32, FinishedCall)>>,
+    running: FuturesUnordered<BoxFuture<'static, (u32, Option<FinishedCall>)>>,
     changes: usize,
+    has_ended: bool,
 }
 
 /// A call as the details show it.
@@ -92,9 +100,11 @@ impl Calls {
             records: Vec::new(),
             usage: None,
             is_untrusted: false,
+            notes: Vec::new(),
             waiting: VecDeque::new(),
             running: FuturesUnordered::new(),
             changes: 0,
+            has_ended: false,
         }
     }
 
@@ -114,10 +124,12 @@ impl Calls {
 
     fn start(&mut self, request: Request) {
         let Request { number, tool, arguments } = request;
+        // Maps of JSON values can always be written.
+        let shown = serde_json::to_string(&arguments).unwrap_or_default();
         self.records.push(Record {
             number,
             name: tool.clone(),
-            arguments: arguments.chars().take(MAX_ARGUMENTS).collect(),
+            arguments: shown.chars().take(MAX_ARGUMENTS).collect(),
             started: Instant::now(),
             result: None,
         });
@@ -125,15 +137,16 @@ impl Calls {
             id: format!("{}/{number}", self.parent_id),
             parent_id: self.parent_id.clone(),
             name: tool,
-            // A text that is no object has no arguments, which the schema of the tool refuses.
-            arguments: serde_json::from_str::<Map<String, Value>>(&arguments).unwrap_or_default(),
+            arguments,
             budget: Some(self.budget.clone()),
         };
         let (session, cancel) = (self.session.clone(), self.cancel.clone());
-        self.running.push(Box::pin(async move {
-            let silent = Updates::new(|_| {});
-            (number, session.execute_nested(nested, cancel, silent).await)
-        }));
+        let budget = self.budget.clone();
+        let updates = Updates::new(move |_| budget.activity());
+        // A call that outlives the script ends by itself, with its event.
+        let call =
+            tokio::spawn(async move { session.execute_nested(nested, cancel, updates).await });
+        self.running.push(Box::pin(async move { (number, call.await.ok()) }));
         self.report();
     }
 
@@ -142,6 +155,11 @@ impl Calls {
     pub(super) async fn next(&mut self) -> (u32, Result<String, String>) {
         let Some((number, finished)) = self.running.next().await else {
             return std::future::pending().await;
+        };
+        let Some(finished) = finished else {
+            // The task panicked, which no tool causes.
+            self.start_waiting();
+            return (number, Err("The program failed to make the call.".to_owned()));
         };
         self.finish(number, &finished);
         self.start_waiting();
@@ -162,26 +180,42 @@ impl Calls {
         };
         let error = finished.is_error.then(|| text_of(&finished.result));
         let error = error.map(|text| text.chars().take(MAX_ERROR).collect());
+        if finished.result.structured_content.is_some() {
+            for note in guard::notes(&finished.result) {
+                let note = format!("{}: {note}", record.name);
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
+            }
+        }
         let cost = usage.map_or(0.0, |usage| usage.cost.total);
         record.result = Some((record.started.elapsed(), error, cost));
         self.report();
     }
 
-    /// Cancels the calls that still run, and waits a moment for their ends.
-    pub(super) async fn end(&mut self) {
+    /// Cancels the calls that still run, and waits a moment for their ends. Those that do not end in
+    /// time count as cancelled.
+    pub(super) async fn end(&mut self, is_aborted: bool) {
+        self.has_ended = true;
         self.cancel.cancel();
         self.waiting.clear();
         let ending = async {
             while let Some((number, finished)) = self.running.next().await {
-                self.finish(number, &finished);
+                if let Some(finished) = finished {
+                    self.finish(number, &finished);
+                }
             }
         };
-        // A call that does not end in time is dropped.
-        let _ = tokio::time::timeout(GRACE, ending).await;
+        let grace = if is_aborted { ABORT_GRACE } else { GRACE };
+        let _ = tokio::time::timeout(grace, ending).await;
     }
 
-    /// Reports the calls so far. With many calls, only some changes are reported.
+    /// Reports the calls so far. With many calls, only some changes are reported. The result has
+    /// those of the end: after an abort, a report would take its place.
     pub(super) fn report(&mut self) {
+        if self.has_ended || self.cancel.is_cancelled() {
+            return;
+        }
         self.changes += 1;
         if self.records.len() <= REPORTED || self.changes.is_multiple_of(REPORTED_OF_LATER) {
             let output = ToolOutput::blocks(Vec::new()).with_details(self.details());
@@ -204,7 +238,7 @@ impl Calls {
             "id": format!("{}/{}", self.parent_id, record.number),
             "name": record.name,
             "args": record.arguments,
-            "status": "running",
+            "status": if self.has_ended { "cancelled" } else { "running" },
         });
         if let Some((duration, error, cost)) = &record.result {
             call["status"] = if error.is_some() { "error" } else { "ok" }.into();
@@ -224,6 +258,16 @@ impl Calls {
         self.usage.clone()
     }
 
+    /// Returns the notes of the guard that the script did not get.
+    pub(super) fn notes(&self) -> String {
+        let shown = self.notes.iter().take(MAX_NOTES);
+        let mut text: String = shown.map(|note| format!("\n{note}")).collect();
+        if let Some(more) = self.notes.len().checked_sub(MAX_NOTES).filter(|more| *more > 0) {
+            text.push_str(&format!("\nand {more} more notes"));
+        }
+        text
+    }
+
     /// Says which calls a script made before it failed.
     pub(super) fn summary(&self) -> String {
         const NAMED: usize = 20;
@@ -234,7 +278,7 @@ impl Calls {
             let status = match &record.result {
                 Some((_, None, _)) => "ok",
                 Some((_, Some(_), _)) => "error",
-                None => "unfinished",
+                None => "cancelled",
             };
             format!("{} ({status})", record.name)
         });

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pi_coding_agent::AgentSession;
-use pi_coding_agent::extension::CallableTool;
+use pi_coding_agent::extension::{CallableTool, Namespace};
 use pi_coding_agent::tool_search::ToolIndex;
 use serde_json::{Map, Value, json};
 
@@ -29,13 +29,7 @@ impl Catalog {
     pub(super) fn new(session: &AgentSession) -> Self {
         let tools = session.callable();
         let ids = identifiers(&tools);
-        let mut places = HashMap::new();
-        for (at, id) in ids.iter().enumerate() {
-            places.insert(id.clone(), at);
-        }
-        for (at, tool) in tools.iter().enumerate() {
-            places.entry(tool.name().to_owned()).or_insert(at);
-        }
+        let places = places(&tools, &ids);
         Self { tools, ids, places, index: session.tool_index() }
     }
 
@@ -104,16 +98,35 @@ impl Catalog {
     }
 }
 
-/// Returns true for a name of a namespace, also in the form of an identifier.
-fn is_named(namespace: &pi_coding_agent::extension::Namespace, name: &str) -> bool {
-    namespace.is_named(name) || identifier(&namespace.name) == identifier(name)
+/// Returns the places of tools by name and by identifier. Names come first: `tools["a_b"]` is the
+/// tool of that name, also if it is the second one with the identifier `a_b`.
+fn places(tools: &[CallableTool], ids: &[String]) -> HashMap<String, usize> {
+    let mut places = HashMap::new();
+    for (at, tool) in tools.iter().enumerate() {
+        places.insert(tool.name().to_owned(), at);
+    }
+    for (at, id) in ids.iter().enumerate() {
+        places.entry(id.clone()).or_insert(at);
+    }
+    places
 }
 
-/// Returns the identifiers of tools. Later tools with the same one get a number.
+/// Returns true for a name or alias of a namespace, also in the form of an identifier.
+fn is_named(namespace: &Namespace, name: &str) -> bool {
+    let names = std::iter::once(&namespace.name).chain(&namespace.aliases);
+    let mut ids = names.map(|name| identifier(name));
+    namespace.is_named(name) || ids.any(|id| id == identifier(name))
+}
+
+/// Returns the identifiers of tools. A tool whose name is an identifier has it; of others with the
+/// same one, later ones get a number.
 pub(super) fn identifiers(tools: &[CallableTool]) -> Vec<String> {
-    let mut taken = BTreeSet::new();
+    let mut taken: BTreeSet<String> = tools.iter().map(|tool| tool.name().to_owned()).collect();
     let unique = |tool: &CallableTool| {
         let plain = identifier(tool.name());
+        if plain == tool.name() {
+            return plain;
+        }
         let numbered = (2..).map(|number| format!("{plain}_{number}"));
         let mut candidates = std::iter::once(plain.clone()).chain(numbered);
         let id = candidates.find(|id| taken.insert(id.clone()));

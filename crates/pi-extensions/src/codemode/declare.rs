@@ -31,10 +31,11 @@ pub(super) fn prepare(settings: CodemodeSettings, loadout: &Loadout) -> LoadoutC
     let ids = identifiers(&loadout.callable);
     let mut listed: Vec<(&str, &CallableTool)> = Vec::new();
     for (tool, id) in loadout.callable.iter().zip(&ids) {
+        // Also if a search loaded the tool: the description stays as it is.
+        if tool.is_listed {
+            listed.push((id, tool));
+        }
         if !active.contains(tool.name()) {
-            if tool.is_listed {
-                listed.push((id, tool));
-            }
             continue;
         }
         match settings.mode {

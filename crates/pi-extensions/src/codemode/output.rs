@@ -12,6 +12,13 @@ use serde_json::Value;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 const MAX_OUTPUTS: usize = 100_000;
 
+/// Images of a script, and the largest one for a model, in base64. A larger one is only saved.
+const MAX_IMAGES: usize = 100;
+const LARGEST_IMAGE: usize = 8 << 20;
+
+/// Characters of an error that is never cut.
+const LONGEST_ERROR: usize = 8_000;
+
 /// Characters per token.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
@@ -22,6 +29,7 @@ pub(super) struct Output {
     console: Vec<String>,
     bytes: usize,
     outputs: usize,
+    images: usize,
 }
 
 #[derive(Debug)]
@@ -69,6 +77,10 @@ impl Output {
             None => given["data"].as_str().ok_or(EXPECTED)?,
         };
         self.count(data.len())?;
+        self.images += 1;
+        if self.images > MAX_IMAGES {
+            return Err(format!("image(): a script outputs at most {MAX_IMAGES} images."));
+        }
         let bytes = BASE64_STANDARD.decode(data).map_err(|_| "image(): the data is not base64.")?;
         let mime_type =
             image_type(&bytes).ok_or("image(): the data is not a PNG, JPEG, GIF or WebP image.")?;
@@ -88,10 +100,12 @@ impl Output {
         Ok(())
     }
 
-    /// Returns the result for the model, with at most `tokens` tokens of text.
+    /// Returns the result for the model, with at most `tokens` tokens of text. The labels of images,
+    /// the error and the notes are not cut.
     pub(super) fn into_blocks(
         self,
         ending: &Ending,
+        notes: &str,
         time: Duration,
         tokens: usize,
         save: Save<'_>,
@@ -112,8 +126,10 @@ impl Output {
                     pieces.line(&text);
                 }
                 Item::Image { data, mime_type } => {
-                    pieces.line(&saved_image(&data, mime_type, save));
-                    pieces.image(UserBlock::image(data, mime_type));
+                    pieces.whole(saved_image(&data, mime_type, save));
+                    if data.len() <= LARGEST_IMAGE {
+                        pieces.image(UserBlock::image(data, mime_type));
+                    }
                 }
             }
         }
@@ -121,57 +137,107 @@ impl Output {
             let lines = self.console.join("\n");
             pieces.line(&format!("<console_output>\n{lines}\n</console_output>"));
         }
+        let most = tokens * CHARACTERS_PER_TOKEN;
+        if !notes.is_empty() {
+            pieces.whole(format!("Notes on the calls:{notes}"));
+        }
         if let Ending::Failed(error) = ending {
-            pieces.line(&format!("Script error:\n{error}"));
+            let error = match error.chars().count() {
+                length if length > most.max(LONGEST_ERROR) => {
+                    shortened(error, most.max(LONGEST_ERROR), save)
+                }
+                _ => error.clone(),
+            };
+            pieces.whole(format!("Script error:\n{error}"));
         }
         let mut blocks = vec![UserBlock::text(head)];
-        blocks.extend(pieces.finish(tokens * CHARACTERS_PER_TOKEN, save));
+        blocks.extend(pieces.finish(most, save));
         blocks
     }
 }
 
-/// Texts, cut by images.
+/// The parts of a result, in order.
 #[derive(Default)]
-struct Pieces {
-    blocks: Vec<Piece>,
-}
+struct Pieces(Vec<Piece>);
 
 enum Piece {
+    /// A text that may be cut.
     Text(String),
+    /// A text that is not cut.
+    Whole(String),
     Image(UserBlock),
 }
 
 impl Pieces {
     fn line(&mut self, line: &str) {
-        match self.blocks.last_mut() {
+        match self.0.last_mut() {
             Some(Piece::Text(text)) => {
                 text.push('\n');
                 text.push_str(line);
             }
-            _ => self.blocks.push(Piece::Text(line.to_owned())),
+            _ => self.0.push(Piece::Text(line.to_owned())),
         }
     }
 
-    fn image(&mut self, image: UserBlock) {
-        self.blocks.push(Piece::Image(image));
+    fn whole(&mut self, text: String) {
+        self.0.push(Piece::Whole(text));
     }
 
-    /// Cuts the texts to `most` characters. Each keeps its share.
+    fn image(&mut self, image: UserBlock) {
+        self.0.push(Piece::Image(image));
+    }
+
+    /// Cuts long texts, so that there are at most `most` characters. Texts up to the next image
+    /// become one block.
     fn finish(self, most: usize, save: Save<'_>) -> Vec<UserBlock> {
-        let count = |piece: &Piece| match piece {
-            Piece::Text(text) => text.chars().count(),
-            Piece::Image(_) => 0,
-        };
-        let all: usize = self.blocks.iter().map(count).sum();
-        let blocks = self.blocks.into_iter().map(|piece| match piece {
-            Piece::Text(text) if all > most => {
-                let share = most as f64 * text.chars().count() as f64 / all as f64;
-                UserBlock::text(shortened(&text, share as usize, save))
+        let longest = self.longest(most);
+        let mut blocks: Vec<UserBlock> = Vec::new();
+        let mut text: Option<String> = None;
+        for piece in self.0 {
+            let line = match piece {
+                Piece::Image(image) => {
+                    blocks.extend(text.take().map(UserBlock::text));
+                    blocks.push(image);
+                    continue;
+                }
+                Piece::Text(line) if line.chars().count() > longest => {
+                    shortened(&line, longest, save)
+                }
+                Piece::Text(line) | Piece::Whole(line) => line,
+            };
+            match &mut text {
+                Some(text) => {
+                    text.push('\n');
+                    text.push_str(&line);
+                }
+                None => text = Some(line),
             }
-            Piece::Text(text) => UserBlock::text(text),
-            Piece::Image(image) => image,
-        });
-        blocks.collect()
+        }
+        blocks.extend(text.map(UserBlock::text));
+        blocks
+    }
+
+    /// Returns the length to which texts are cut. Short ones leave their room to the others.
+    fn longest(&self, most: usize) -> usize {
+        let mut room = most;
+        let mut lengths = Vec::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => lengths.push(text.chars().count()),
+                Piece::Whole(text) => room = room.saturating_sub(text.chars().count()),
+                Piece::Image(_) => {}
+            }
+        }
+        lengths.sort_unstable();
+        let mut left = lengths.len();
+        for length in lengths {
+            if length > room / left {
+                return room / left;
+            }
+            room -= length;
+            left -= 1;
+        }
+        usize::MAX
     }
 }
 
@@ -200,9 +266,13 @@ fn saved_image(data: &str, mime_type: &str, save: Save<'_>) -> String {
     // It was decoded before.
     let bytes = BASE64_STANDARD.decode(data).unwrap_or_default();
     let size = size(bytes.len());
+    let too_large = match data.len() > LARGEST_IMAGE {
+        true => ", too large for a model",
+        false => "",
+    };
     match save(&format!(".{ending}"), &bytes) {
-        Ok(path) => format!("[Image saved to {path} ({mime_type}, {size})]"),
-        Err(reason) => format!("[Image ({mime_type}, {size}). {reason}]"),
+        Ok(path) => format!("[Image saved to {path} ({mime_type}, {size}{too_large})]"),
+        Err(reason) => format!("[Image ({mime_type}, {size}{too_large}). {reason}]"),
     }
 }
 
@@ -225,5 +295,56 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
         [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(output: Output, ending: &Ending, tokens: usize) -> Vec<UserBlock> {
+        let save = |ending: &str, _: &[u8]| Ok(format!("/out{ending}"));
+        output.into_blocks(ending, "", Duration::ZERO, tokens, &save)
+    }
+
+    fn text(blocks: &[UserBlock]) -> String {
+        blocks.iter().filter_map(UserBlock::as_text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn labels_and_errors_are_not_cut() {
+        let mut output = Output::default();
+        output.text("a".repeat(1_000)).unwrap();
+        output.image(&serde_json::json!({ "data": "iVBORw0KGgo=" })).unwrap();
+        output.text("short".to_owned()).unwrap();
+        let error = format!("Error: {} end", "e".repeat(300));
+        let blocks = blocks(output, &Ending::Failed(error.clone()), 10);
+        let text = text(&blocks);
+        assert!(text.contains("\n[Image saved to /out.png (image/png, 8B)]"), "{text}");
+        assert!(text.contains(&error), "{text}");
+        assert!(text.contains("tokens truncated"), "{text}");
+        assert_eq!(blocks.iter().filter(|block| block.as_text().is_none()).count(), 1);
+    }
+
+    #[test]
+    fn short_texts_leave_their_room_to_long_ones() {
+        let mut output = Output::default();
+        output.text("a".repeat(1_000)).unwrap();
+        output.image(&serde_json::json!({ "data": "iVBORw0KGgo=" })).unwrap();
+        output.text("short".to_owned()).unwrap();
+        let text = text(&blocks(output, &Ending::Completed, 100));
+        assert!(text.ends_with("short"), "{text}");
+        assert!(text.contains(&"a".repeat(100)) && !text.contains(&"a".repeat(300)), "{text}");
+    }
+
+    #[test]
+    fn images_that_are_too_large_are_only_saved() {
+        let mut output = Output::default();
+        let mut bytes = vec![0x89, b'P', b'N', b'G'];
+        bytes.resize(LARGEST_IMAGE, 0);
+        output.image(&serde_json::json!({ "data": BASE64_STANDARD.encode(bytes) })).unwrap();
+        let blocks = blocks(output, &Ending::Completed, 100);
+        assert!(text(&blocks).contains("too large for a model)]"));
+        assert!(blocks.iter().all(|block| block.as_text().is_some()));
     }
 }

@@ -14,6 +14,28 @@
 	const NativeTypeError = TypeError;
 	const string = String;
 
+	// The engine loops over lengths in native code, which cannot be interrupted. No array of more
+	// elements fits into the memory of a script.
+	const MOST_ELEMENTS = 2 ** 24;
+	const prototype = Array.prototype;
+	const RangeProblem = RangeError;
+	const apply = Reflect.apply;
+	const unbounded = ["at", "constructor", "entries", "keys", "pop", "push", "values"];
+	for (const name of Object.getOwnPropertyNames(prototype)) {
+		const method = prototype[name];
+		if (typeof method !== "function" || unbounded.includes(name)) continue;
+		const bounded = {
+			[name](...args) {
+				if (this?.length > MOST_ELEMENTS) {
+					throw new RangeProblem(`${name}: a length of more than ${MOST_ELEMENTS} is not supported`);
+				}
+				return apply(method, this, args);
+			},
+		}[name];
+		defineProperty(bounded, "length", { value: method.length });
+		defineProperty(prototype, name, { value: bounded, writable: true, configurable: true });
+	}
+
 	const safe = (text) => wellFormed(string(text));
 
 	/** Returns a value as text: strings as they are, other values as JSON. */

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use rquickjs::context::EvalOptions;
 use rquickjs::{Ctx, Function, Object, Persistent};
-use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::catalog::Catalog;
 use super::output::{Ending, Output};
@@ -30,6 +30,9 @@ use globals::{Globals, Outcome};
 const MEMORY: usize = 256 << 20;
 const STACK: usize = 1 << 20;
 const SLICE: Duration = Duration::from_secs(60);
+
+/// The error of a script whose own deadline has passed.
+pub(super) const TIMED_OUT: &str = "Script timed out: its timeout_ms has passed.";
 
 /// Name of scripts in positions of errors.
 const FILE: &str = "codemode.js";
@@ -56,6 +59,7 @@ pub(super) struct Script {
     pub(super) requests: mpsc::UnboundedSender<Request>,
     pub(super) replies: Receiver<Reply>,
     pub(super) models: ListModels,
+    pub(super) computing: watch::Sender<Option<Instant>>,
 }
 
 /// A call that a script asks for.
@@ -63,8 +67,7 @@ pub(super) struct Script {
 pub(super) struct Request {
     pub(super) number: u32,
     pub(super) tool: String,
-    /// Arguments as JSON text.
-    pub(super) arguments: String,
+    pub(super) arguments: Map<String, Value>,
 }
 
 /// A message to a script that waits.
@@ -74,6 +77,31 @@ pub(super) enum Reply {
     Settle { number: u32, result: Result<String, String> },
     /// The script must end.
     Stop,
+}
+
+/// The time until which the engine may compute; `None` while the script waits for replies.
+pub(super) type Computing = watch::Receiver<Option<Instant>>;
+
+/// Waits until the engine has computed for longer than it may. Functions of the engine that loop in
+/// native code cannot be interrupted.
+pub(super) async fn unstoppable(mut computing: Computing, grace: Duration) {
+    loop {
+        let until = *computing.borrow_and_update();
+        let over = async {
+            match until {
+                Some(until) => tokio::time::sleep_until((until + grace).into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = over => return,
+            changed = computing.changed() => {
+                if changed.is_err() {
+                    return std::future::pending().await;
+                }
+            }
+        }
+    }
 }
 
 /// What is left of a script.
@@ -119,7 +147,11 @@ fn run(script: Script) -> Ended {
         outcome: Default::default(),
     });
     let ending = match Engine::stoppable(&limits, stop) {
-        Ok(engine) => Running { engine: &engine, globals: &globals, deadline }.run(&code, &replies),
+        Ok(engine) => {
+            let computing = script.computing;
+            let running = Running { engine: &engine, globals: &globals, deadline, computing };
+            running.run(&code, &replies)
+        }
         Err(error) => Ending::Failed(error.to_string()),
     };
     Ended { ending, store: globals.store.take() }
@@ -130,6 +162,7 @@ struct Running<'a> {
     engine: &'a Engine,
     globals: &'a Rc<Globals>,
     deadline: Option<Instant>,
+    computing: watch::Sender<Option<Instant>>,
 }
 
 impl Running<'_> {
@@ -149,7 +182,7 @@ impl Running<'_> {
     /// Passes replies to the script until it has ended.
     fn wait(&self, replies: &Receiver<Reply>, settle: &Persistent<Function<'static>>) -> Ending {
         while self.globals.outcome.borrow().is_none() {
-            if self.globals.pending.get() == 0 {
+            if self.globals.pending.borrow().is_empty() {
                 return Ending::Failed(
                     "Error: The script waits for a promise that nothing can settle: no call of a \
                      tool is pending, and there are no timers."
@@ -163,7 +196,7 @@ impl Running<'_> {
                 None => replies.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             let Ok(Reply::Settle { number, result }) = reply else { break };
-            self.globals.pending.set(self.globals.pending.get().saturating_sub(1));
+            self.globals.pending.borrow_mut().remove(number);
             let mut settled = Ok(());
             let is_complete = self.enter(|ctx| {
                 let called = settle.clone().restore(ctx).and_then(|settle| match result {
@@ -185,7 +218,10 @@ impl Running<'_> {
     fn enter(&self, entry: impl FnOnce(&Ctx<'_>)) -> bool {
         let slice = Instant::now() + SLICE;
         let until = self.deadline.map_or(slice, |deadline| deadline.min(slice));
-        self.engine.enter_until(until, entry)
+        self.computing.send_replace(Some(until));
+        let is_complete = self.engine.enter_until(until, entry);
+        self.computing.send_replace(None);
+        is_complete
     }
 
     fn ending(&self) -> Ending {
@@ -193,7 +229,7 @@ impl Running<'_> {
             Some(Outcome::Finished) => Ending::Completed,
             Some(Outcome::Failed(error)) => Ending::Failed(error),
             None if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
-                Ending::Failed("Script timed out: its timeout_ms has passed.".to_owned())
+                Ending::Failed(TIMED_OUT.to_owned())
             }
             None if self.globals.is_stopped() => Ending::Failed("Operation aborted".to_owned()),
             None => {
@@ -255,4 +291,32 @@ fn with_positions(message: &str, stack: &str) -> String {
         text.push_str(&format!("\n{before}{FILE}:{number}:{rest}"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn engines_that_compute_for_too_long_are_noticed() {
+        let grace = Duration::from_secs(2);
+        let (sender, computing) = watch::channel(None);
+        let mut waiting = std::pin::pin!(unstoppable(computing, grace));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        let begin = || tokio::time::Instant::now().into_std();
+        sender.send_replace(Some(begin() + SLICE));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        tokio::time::advance(SLICE).await;
+        assert!(waiting.as_mut().now_or_never().is_none());
+        // The script paused, and computes again.
+        sender.send_replace(None);
+        sender.send_replace(Some(begin() + SLICE));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        tokio::time::advance(SLICE).await;
+        assert!(waiting.as_mut().now_or_never().is_none());
+        tokio::time::advance(grace + Duration::from_millis(1)).await;
+        assert!(waiting.as_mut().now_or_never().is_some());
+    }
 }

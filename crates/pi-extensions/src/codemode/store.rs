@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pi_coding_agent::AgentSession;
-use pi_protocol::EntryBody;
 use serde_json::{Map, Value, json};
 
 /// Type of the entries.
@@ -29,14 +28,9 @@ impl Store {
     pub(super) fn read(session: &AgentSession) -> Self {
         let mut store = Self::default();
         session.with_log(|log| {
-            let Ok(entries) = log.branch_entries(None) else { return };
             // An entry that cannot be read has no values.
-            for entry in entries.filter_map(Result::ok) {
-                if let EntryBody::Custom { custom_type, data: Some(data) } = &entry.body
-                    && custom_type == ENTRY
-                {
-                    store.apply(data);
-                }
+            for data in log.custom_entries(ENTRY).filter_map(Result::ok) {
+                store.apply(&data);
             }
         });
         store
@@ -81,6 +75,9 @@ impl Store {
                  store(key, undefined)."
             ));
         }
+        if let Err(error) = serde_json::from_str::<Value>(&value) {
+            return Err(format!("store(\"{key}\") cannot keep the value: {error}."));
+        }
         self.changed.insert(key.clone());
         self.values.insert(key, value);
         Ok(())
@@ -94,9 +91,10 @@ impl Store {
         let mut set = Map::new();
         let mut delete = Vec::new();
         for key in &self.changed {
-            match self.values.get(key).map(|text| serde_json::from_str(text)) {
-                Some(Ok(value)) => drop(set.insert(key.clone(), value)),
-                Some(Err(_)) | None => delete.push(key.clone()),
+            // Values were parsed before they were stored.
+            match self.values.get(key).and_then(|text| serde_json::from_str(text).ok()) {
+                Some(value) => drop(set.insert(key.clone(), value)),
+                None => delete.push(key.clone()),
             }
         }
         Some(json!({ "set": set, "delete": delete }))
@@ -117,6 +115,9 @@ mod tests {
         store.set("a".to_owned(), Some("[1]".to_owned())).unwrap();
         store.set("old".to_owned(), None).unwrap();
         assert_eq!(store.changes(), Some(json!({ "set": { "a": [1] }, "delete": ["old"] })));
+        let unreadable = store.set("a".to_owned(), Some("\"\\ud800\"".to_owned()));
+        assert!(unreadable.unwrap_err().contains("cannot keep the value"));
+        assert_eq!(store.load("a").as_deref(), Some("[1]"));
         let large = |size: usize| Some(format!("\"{}\"", "x".repeat(size)));
         assert!(store.set("b".to_owned(), large(MAX_VALUE)).unwrap_err().contains("at most"));
         for key in ["1", "2", "3", "4"] {

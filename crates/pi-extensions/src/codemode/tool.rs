@@ -23,7 +23,7 @@ use super::catalog::Catalog;
 use super::declare;
 use super::options_line::{self, Options};
 use super::output::{Ending, Output};
-use super::script::{self, Ended, Reply, Script};
+use super::script::{self, Ended, Reply, Script, TIMED_OUT};
 use super::store::{self, Store};
 use super::workers;
 
@@ -37,8 +37,10 @@ const UNATTENDED: Fanout = Fanout { calls: 200, parallel: 4 };
 /// Bytes of a script.
 const MAX_CODE: usize = 1024 * 1024;
 
-/// Time for a script to end after it was stopped.
+/// Time for a script to end after it was stopped, and after the run was aborted. The loop gives up
+/// an aborted tool after 40 ms.
 const GRACE: Duration = Duration::from_secs(2);
+const ABORT_GRACE: Duration = Duration::from_millis(12);
 
 /// Grammar of the input for models that write it as raw text.
 const GRAMMAR: &str = "start: SOURCE\nSOURCE: /[\\s\\S]+/";
@@ -154,17 +156,23 @@ async fn run(
     }
     let options = options_line::parse(code).map_err(ToolError::new)?;
     let deadline = options.timeout.map(|timeout| began + timeout);
-    wait_for_tools(&session, code).await;
-    let worker = workers::wait(workers, deadline.map(Into::into)).await;
-    let worker = worker.ok_or_else(|| {
-        ToolError::new("The script was not run: too many scripts are running. Try again later.")
-    })?;
+    let waiting = async {
+        wait_for_tools(&session, code).await;
+        workers::wait(workers, deadline.map(Into::into)).await
+    };
+    let worker = tokio::select! {
+        worker = waiting => worker,
+        () = passed(deadline) => return Err(ToolError::new(TIMED_OUT)),
+    };
+    let worker =
+        worker.map_err(|problem| ToolError::new(format!("The script was not run: {problem}")))?;
     let catalog = Arc::new(Catalog::new(&session));
     let fanout = fanout(&session);
     let (stop, output) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Output>>::default());
     let (reply_sender, replies) = mpsc::channel();
     let (requests, mut incoming) = tokio::sync::mpsc::unbounded_channel();
-    let uses_store = code.contains("store") || code.contains("load");
+    let (computing, watched) = tokio::sync::watch::channel(None);
+    let uses_store = has_identifier(code, "store") || has_identifier(code, "load");
     let script = Script {
         code: code.to_owned(),
         deadline,
@@ -176,27 +184,27 @@ async fn run(
         requests,
         replies,
         models: list_models(&session),
+        computing,
     };
-    let mut ended = script::start(script, worker)
+    let mut ended = script::start(script, worker.clone())
         .map_err(|error| ToolError::new(format!("The script was not run: {error}")))?;
     let stopping = StopOnDrop { stop, replies: reply_sender };
     let Invocation { id, cancel, updates, budget, .. } = invocation;
     let calls_cancel = cancel.child();
     let mut calls = Calls::new(session.clone(), id, budget, updates, catalog, calls_cancel, fanout);
     calls.report();
-    let over = async {
-        match deadline {
-            Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
-            None => std::future::pending().await,
-        }
-    };
     let mut over = std::pin::pin!(async {
         tokio::select! {
-            () = cancel.cancelled() => {}
-            () = over => {}
+            () = cancel.cancelled() => {
+                stopping.stop();
+                tokio::time::sleep(ABORT_GRACE).await;
+            }
+            () = passed(deadline) => {
+                stopping.stop();
+                tokio::time::sleep(GRACE).await;
+            }
+            () = script::unstoppable(watched, GRACE) => stopping.stop(),
         }
-        stopping.stop();
-        tokio::time::sleep(GRACE).await;
     });
     let ended = loop {
         tokio::select! {
@@ -210,14 +218,38 @@ async fn run(
             () = &mut over => break None,
         }
     };
-    calls.end().await;
-    let ended = ended.unwrap_or_else(|| Ended {
-        ending: Ending::Failed("Script stopped: it did not end in time.".to_owned()),
-        store: Store::default(),
+    if ended.is_none() {
+        worker.give_up();
+    }
+    calls.end(cancel.is_cancelled()).await;
+    let ended = ended.unwrap_or_else(|| {
+        let problem = match cancel.is_cancelled() {
+            true => "Operation aborted",
+            false => "Script stopped: it did not end in time.",
+        };
+        Ended { ending: Ending::Failed(problem.to_owned()), store: Store::default() }
     });
     let ended = keep(&session, ended).await;
     let output = std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(result(&session, &calls, ended, output, began.elapsed(), options))
+}
+
+/// Waits until a deadline has passed; for ever without one.
+async fn passed(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns true if a script contains an identifier.
+fn has_identifier(code: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + name.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
 }
 
 /// Keeps the stored values of a script that completed.
@@ -255,7 +287,8 @@ fn result(
         Ending::Failed(error) => Ending::Failed(format!("{error}\n\n{}", calls.summary())),
     };
     let failed = ending != Ending::Completed;
-    let blocks = output.into_blocks(&ending, time, options.max_output_tokens, &save);
+    let blocks =
+        output.into_blocks(&ending, &calls.notes(), time, options.max_output_tokens, &save);
     let mut details = calls.details();
     if let Some(path) = full_output.into_inner() {
         details["fullOutputPath"] = path.into();
@@ -333,7 +366,19 @@ fn list_models(session: &AgentSession) -> script::ListModels {
 
 #[cfg(test)]
 mod tests {
-    use super::namespaces;
+    use super::{has_identifier, namespaces};
+
+    #[test]
+    fn identifiers_are_whole_words() {
+        for code in
+            ["store('a', 1)", "x=load ('a')", "globalThis[\"store\"]", "const {load} = globalThis"]
+        {
+            assert!(has_identifier(code, "store") || has_identifier(code, "load"), "{code}");
+        }
+        for code in ["upload()", "restored", "load_all()", "$store", "a.stores"] {
+            assert!(!has_identifier(code, "store") && !has_identifier(code, "load"), "{code}");
+        }
+    }
 
     #[test]
     fn scripts_name_servers() {

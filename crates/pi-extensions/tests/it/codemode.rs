@@ -1,5 +1,7 @@
 //! Codemode: scripts through a real session, with a scripted model.
 
+mod faults;
+
 use std::sync::{Arc, Mutex};
 
 use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput};

@@ -2,12 +2,13 @@
 //! `prelude.js` turns the texts that they return into errors.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rquickjs::{Ctx, Function, IntoJs as _, Object};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::{ListModels, Request, with_positions};
@@ -15,8 +16,10 @@ use crate::codemode::catalog::Catalog;
 use crate::codemode::output::Output;
 use crate::codemode::store::Store;
 
-/// Bytes of the arguments of one call.
+/// Bytes of the arguments of one call, and of all calls without a reply. The memory of the engine
+/// does not contain them.
 const MAX_ARGUMENTS: usize = 16 * 1024 * 1024;
+const MAX_PENDING: usize = 64 * 1024 * 1024;
 
 /// The state of a running script.
 pub(super) struct Globals {
@@ -30,8 +33,36 @@ pub(super) struct Globals {
     /// Calls that were requested so far.
     pub(super) calls: Cell<u32>,
     /// Calls without a reply.
-    pub(super) pending: Cell<u32>,
+    pub(super) pending: RefCell<Pending>,
     pub(super) outcome: RefCell<Option<Outcome>>,
+}
+
+/// The calls without a reply: bytes of their arguments, by number.
+#[derive(Debug, Default)]
+pub(super) struct Pending(HashMap<u32, usize>);
+
+impl Pending {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn remove(&mut self, number: u32) {
+        self.0.remove(&number);
+    }
+
+    /// Checks that there is room for a call with arguments of this size.
+    fn check(&self, size: usize) -> Result<(), String> {
+        if size > MAX_ARGUMENTS {
+            return Err(format!("Not executed: arguments have at most {MAX_ARGUMENTS} bytes."));
+        }
+        if self.0.values().sum::<usize>() + size > MAX_PENDING {
+            return Err(format!(
+                "Not executed: the arguments of calls without a result have at most {MAX_PENDING} \
+                 bytes together. Wait for some calls first."
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// How a script ended by itself.
@@ -44,9 +75,10 @@ pub(super) enum Outcome {
 }
 
 impl Globals {
-    /// Ends the script. The first reason counts.
-    pub(super) fn end(&self, outcome: Outcome) {
+    /// Ends the script. The first reason counts. What is left of the script is interrupted.
+    fn end(&self, outcome: Outcome) {
         self.outcome.borrow_mut().get_or_insert(outcome);
+        self.stop.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -65,25 +97,26 @@ impl Globals {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(problem) = add(&mut output) {
             self.end(Outcome::Failed(format!("Error: {problem}")));
-            self.stop.store(true, Ordering::Relaxed);
         }
     }
 
     /// Requests a call. Returns its number, or the reason why it is not made.
-    fn request(&self, tool: String, arguments: String) -> Result<u32, String> {
+    fn request(&self, tool: String, arguments: &str) -> Result<u32, String> {
         let number = self.calls.get() + 1;
         if number > self.most_calls {
             let most = self.most_calls;
             return Err(format!("Not executed: a script makes at most {most} calls of tools."));
         }
-        if arguments.len() > MAX_ARGUMENTS {
-            return Err(format!("Not executed: arguments have at most {MAX_ARGUMENTS} bytes."));
-        }
+        let size = arguments.len();
+        self.pending.borrow().check(size)?;
+        let arguments: Map<String, Value> = serde_json::from_str(arguments).map_err(|error| {
+            format!("Not executed: the arguments are not valid JSON for a tool: {error}.")
+        })?;
         if self.has_ended() || self.requests.send(Request { number, tool, arguments }).is_err() {
             return Err("Not executed: the script has ended.".to_owned());
         }
         self.calls.set(number);
-        self.pending.set(self.pending.get() + 1);
+        self.pending.borrow_mut().0.insert(number, size);
         Ok(number)
     }
 }
@@ -93,7 +126,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, globals: &Rc<Globals>) -> rquickjs::R
     let host = Object::new(ctx.clone())?;
     let state = Rc::clone(globals);
     let request = move |ctx: Ctx<'js>, tool: String, arguments: String| match state
-        .request(tool, arguments)
+        .request(tool, &arguments)
     {
         Ok(number) => number.into_js(&ctx),
         Err(problem) => problem.into_js(&ctx),
@@ -107,18 +140,17 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, globals: &Rc<Globals>) -> rquickjs::R
     host.set("console", Function::new(ctx.clone(), console)?)?;
     let state = Rc::clone(globals);
     let image = move |given: String| -> Option<String> {
+        if state.has_ended() {
+            return None;
+        }
         let given: Value = serde_json::from_str(&given).unwrap_or_default();
         let mut output = state.output.lock().unwrap_or_else(PoisonError::into_inner);
-        output.image(&given).err().filter(|_| !state.has_ended())
+        output.image(&given).err()
     };
     host.set("image", Function::new(ctx.clone(), image)?)?;
     let state = Rc::clone(globals);
-    let exit = move || {
-        state.end(Outcome::Finished);
-        // A script that catches what `exit` throws is interrupted.
-        state.stop.store(true, Ordering::Relaxed);
-    };
-    host.set("exit", Function::new(ctx.clone(), exit)?)?;
+    // A script that catches what `exit` throws is interrupted.
+    host.set("exit", Function::new(ctx.clone(), move || state.end(Outcome::Finished))?)?;
     let state = Rc::clone(globals);
     host.set("finish", Function::new(ctx.clone(), move || state.end(Outcome::Finished))?)?;
     let state = Rc::clone(globals);
@@ -180,4 +212,22 @@ fn install_catalog<'js>(
         list(&function, &arguments).map(|value| value.to_string())
     };
     host.set("models", Function::new(ctx.clone(), models)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_of_pending_calls_are_bounded() {
+        let mut pending = Pending::default();
+        assert!(pending.check(MAX_ARGUMENTS + 1).unwrap_err().contains("arguments have at most"));
+        for number in 0..4 {
+            pending.check(MAX_ARGUMENTS).unwrap();
+            pending.0.insert(number, MAX_ARGUMENTS);
+        }
+        assert!(pending.check(1).unwrap_err().contains("Wait for some calls first"));
+        pending.remove(2);
+        assert_eq!(pending.check(MAX_ARGUMENTS), Ok(()));
+    }
 }
