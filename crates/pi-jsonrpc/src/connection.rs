@@ -57,7 +57,7 @@ pub trait Service: Send + Sync + 'static {
     }
 
     /// Returns true if the other side is told of texts that are no messages. A client does not do
-    /// that: its server may print texts that nobody wrote as messages, and would answer the answers.
+    /// that: its server may print texts that are no messages, and would answer the answers.
     fn answers_invalid(&self) -> bool {
         true
     }

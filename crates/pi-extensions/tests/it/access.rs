@@ -273,7 +273,8 @@ async fn servers_of_limited_extensions_are_limited() {
     }
 }
 
-/// The token of a login and the approval of calls are decisions of the user, whatever the rights.
+/// The token of a login and the approval of calls are decisions of the user, also for extensions with
+/// all rights.
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_of_extensions_have_no_tokens_and_no_approvals() {
     let mut setup = limited(&json!({}));
