@@ -16,7 +16,7 @@ async fn a_run_reports_its_end_before_its_session_is_closed() {
     client.until(|frame| frame["params"]["update"]["content"]["text"] == "thinking").await;
     let closing = client.start("session/close", json!({ "sessionId": session })).await;
     client.response(closing).await.unwrap();
-    // Whatever follows the response is there before the end of the connection.
+    // Reports that follow the response are there before the end of the connection.
     let (_, frames) = client.close().await;
     let at = |fits: &dyn Fn(&Value) -> bool| frames.iter().position(fits).unwrap();
     let idle = at(&|frame| frame["params"]["update"]["stopReason"] == "cancelled");
