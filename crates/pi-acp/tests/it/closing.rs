@@ -1,20 +1,42 @@
 //! The end of sessions, and directories with several names.
 
+use std::sync::Arc;
+
 use pi_acp::OpenError;
 use pi_ai::faux::Reply;
+use pi_coding_agent::extension::Handlers;
+use pi_coding_agent::session::SessionEvent;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::client::Stage;
 
 #[tokio::test]
 async fn a_run_reports_its_end_before_its_session_is_closed() {
-    let stage = Stage::new();
+    // The run is over when an extension has heard of it.
+    let gate = Arc::new(Semaphore::new(0));
+    let held = Arc::clone(&gate);
+    let extension = Handlers::new("test:slow").on_event(move |event, _| {
+        let gate = Arc::clone(&held);
+        async move {
+            if matches!(event, SessionEvent::AgentSettled { .. }) {
+                gate.acquire().await.unwrap().forget();
+            }
+            Ok(())
+        }
+    });
+    let stage = Stage { extensions: vec![Arc::new(extension)], ..Stage::new() };
     stage.model.push(Reply::new().text("thinking").hang());
     let mut client = stage.client(2, json!({})).await;
     let session = client.new_session(&stage.project()).await;
     client.prompt(&session, "go").await.unwrap();
     client.until(|frame| frame["params"]["update"]["content"]["text"] == "thinking").await;
     let closing = client.start("session/close", json!({ "sessionId": session })).await;
+    // The answer to a later request: the run has ended meanwhile.
+    for _ in 0..3 {
+        client.call("session/list", json!({})).await.unwrap();
+    }
+    gate.add_permits(1);
     client.response(closing).await.unwrap();
     // Reports that follow the response are there before the end of the connection.
     let (_, frames) = client.close().await;
