@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::parse::{check_project_entry, is_override};
+use super::parse::is_override;
 use super::{EditError, Scope, ServerConfig, ServerEntry, is_same_namespace, name_is_taken};
 use crate::Environment;
 use crate::config::ConfigError;
@@ -89,7 +89,7 @@ impl McpFile {
         let entry = Value::Object(entry);
         let config = ServerConfig::parse(name, &entry);
         let checked = config.and_then(|config| match self.scope {
-            Scope::Project => check_project_entry(&config),
+            Scope::Project => config.check_foreign(),
             Scope::User => Ok(()),
         });
         let invalid = |problem: String| {
