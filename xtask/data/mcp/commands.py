@@ -45,7 +45,6 @@ EDITS = [
     ["add", "sse", "--url", "ftp://example.com/mcp"],
     ["add", "files", "--", "other"],
     ["add", "fi-les", "--", "x"],
-    ["add", "fi_les", "--", "x"],
     ["add", "-l", "local", "--", "x"],
     ["add", "kept", "--", "y"],
     ["remove", "files"],

@@ -320,13 +320,14 @@ async fn calls_are_bounded_and_counted() {
     })
     .await;
     let code = "const all = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7].map(() => \
-        tools.echo({ say: 'x' }))); return all.map((one) => one.status === 'fulfilled')";
+        tools.echo({ say: 'x' }))); return 'made: ' + all.filter((one) => one.status === 'fulfilled').length";
     trial.model.push(Reply::new().tool_call("codemode", &json!({ "code": code })));
     let session = trial.runtime.session();
     session.prompt("go", PromptOptions::default()).await.unwrap();
     session.wait_for_idle().await;
     let shown = format!("{:?}", session.messages());
-    assert!(shown.contains("[true,true,true,true,false,false,false]"), "{shown}");
+    // That of the script is the fifth. Which of the parallel ones are made is open.
+    assert!(shown.contains("\"made: 4\""), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

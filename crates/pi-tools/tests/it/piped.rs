@@ -131,7 +131,8 @@ async fn a_program_that_cannot_start_is_an_error() {
 /// A server can end its work before it is killed, also one that others started, and in a sandbox.
 #[tokio::test]
 async fn termination_lets_processes_clean_up() {
-    let inner = "trap 'echo cleaned; exit 3' TERM; echo ready; sleep 1000 & wait";
+    // A process that starts after the signal is left behind, so it must not keep the output open.
+    let inner = "trap 'echo cleaned; exit 3' TERM; echo ready; sleep 1000 > /dev/null & wait";
     let nested = format!("bash -c \"{inner}\"; exit $?");
     let mut envs = vec![TestEnv::host()];
     envs.extend(sandboxes().iter().map(TestEnv::sandboxed));

@@ -31,7 +31,6 @@ fn servers_are_added_and_removed() {
             json!({
             "command": "program", "exposure": "direct" }),
         ),
-        (&["usual", "--exposure", "codemode", "--", "program"], json!({ "command": "program" })),
         (
             &["docs", "--url", url, "--description", "The docs"],
             json!({

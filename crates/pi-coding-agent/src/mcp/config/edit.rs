@@ -81,11 +81,8 @@ impl McpFile {
     }
 
     /// Adds a server, or replaces the entry of this name. Returns true if there was one. An entry that
-    /// would not be loaded is refused. The default exposure is not written.
-    pub fn add(&self, name: &str, mut entry: Map<String, Value>) -> Result<bool, EditError> {
-        if entry.get("exposure").is_some_and(|exposure| exposure == Exposure::Codemode.as_str()) {
-            entry.shift_remove("exposure");
-        }
+    /// would not be loaded is refused.
+    pub fn add(&self, name: &str, entry: Map<String, Value>) -> Result<bool, EditError> {
         let entry = Value::Object(entry);
         let config = ServerConfig::parse(name, &entry);
         let checked = config.and_then(|config| match self.scope {
