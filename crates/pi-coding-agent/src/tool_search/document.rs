@@ -65,6 +65,16 @@ impl Document {
         if schema["items"].is_object() {
             self.add_schema(&schema["items"], depth + 1, fields);
         }
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            for variant in schema[keyword].as_array().into_iter().flatten() {
+                if *fields == 0 {
+                    return;
+                }
+                *fields -= 1;
+                self.add(variant["description"].as_str().unwrap_or_default(), BODY);
+                self.add_schema(variant, depth + 1, fields);
+            }
+        }
     }
 }
 

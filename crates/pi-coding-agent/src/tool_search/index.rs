@@ -246,4 +246,27 @@ mod tests {
         let missed = index.search("deploy a kubernetes cluster to the city", 8, |_| true);
         assert_eq!(missed.nearest, ["mcp__web__get_forecast"]);
     }
+
+    #[test]
+    fn variants_of_schemas_and_scripts_without_spaces_are_found() {
+        let variants = json!({
+            "type": "object",
+            "oneOf": [
+                { "description": "A refund", "properties": { "invoice": { "type": "string" } } },
+                { "properties": { "shipment": { "anyOf": [{ "description": "Its parcel" }] } } },
+            ],
+        });
+        let order = FnTool::new(Tool::new("order", "Changes", variants), |_: Invocation| async {
+            Ok(ToolOutput::text(""))
+        });
+        let order = ToolRegistration::new(Arc::new(order));
+        let mut all = tools();
+        all.push(CallableTool::new(Arc::clone(&order.tool), Some(&order)));
+        all.push(tool("cn", "find", "在文件中搜索文本", &[]));
+        let index = ToolIndex::new(&all);
+        for query in ["refund", "invoice", "shipment", "parcel"] {
+            assert_eq!(index.search(query, 8, |_| true).tools, ["order"], "{query}");
+        }
+        assert_eq!(index.search("搜索文件", 8, |_| true).tools, ["mcp__cn__find"]);
+    }
 }
