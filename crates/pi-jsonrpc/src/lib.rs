@@ -6,10 +6,12 @@
 //! - [`message`]: messages as data, with their parser.
 //! - [`calls`]: the table of open calls, without I/O.
 //! - [`lines`]: bytes to lines of bounded length, without I/O.
+//! - `cut`: ids of messages that cannot be read, without I/O.
 //! - [`connection`]: both directions over a reader and a writer. Start reading here.
 
 pub mod calls;
 pub mod connection;
+mod cut;
 pub mod lines;
 pub mod message;
 

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 pub use error::{ClientError, ConnectError};
 pub use handler::{Changed, Handler};
-pub use lists::List;
+pub use lists::{List, json_size};
 pub use options::{CallOptions, ClientOptions};
 
 use crate::protocol::{Era, Implementation, LoggingLevel, ServerCapabilities};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pi_agent::ToolOutput;
+use pi_mcp::client::json_size;
 use pi_protocol::UserBlock;
 use serde_json::{Map, Value, json};
 
@@ -112,7 +113,7 @@ pub(super) fn finish(
     if let Some(path) = saved {
         details["fullOutputPath"] = path.to_string_lossy().into();
     }
-    let data = (size(&data) <= LARGEST_DATA).then_some(data);
+    let data = (json_size(&data) <= LARGEST_DATA).then_some(data);
     let output = ToolOutput::blocks(content).with_details(details);
     mark_untrusted(output.with_structured_content(data))
 }
@@ -254,18 +255,6 @@ fn readable_size(bytes: f64) -> String {
         format!("{:.1}KB", bytes / KILO)
     } else {
         format!("{:.1}MB", bytes / KILO / KILO)
-    }
-}
-
-/// Returns the approximate size of a value as JSON.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(list) => list.iter().map(|value| size(value) + 1).sum::<usize>() + 2,
-        Value::Object(map) => {
-            map.iter().map(|(key, value)| key.len() + size(value) + 4).sum::<usize>() + 2
-        }
-        _ => 8,
     }
 }
 

@@ -71,7 +71,7 @@ impl Client {
             let Some(Value::Array(items)) = page.items.remove(field) else {
                 return Err(invalid(method, &format!("it has no list `{field}`")));
             };
-            bytes += items.iter().map(size).sum::<usize>();
+            bytes += items.iter().map(json_size).sum::<usize>();
             if bytes > MAX_BYTES {
                 let problem = format!("a list of more than {} MiB", MAX_BYTES >> 20);
                 return Err(ClientError::TooLarge(problem));
@@ -115,12 +115,12 @@ impl<T: DeserializeOwned> List<T> {
 }
 
 /// Returns the approximate size of a value as JSON.
-fn size(value: &Value) -> usize {
+pub fn json_size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
-        Value::Array(list) => list.iter().map(|value| size(value) + 1).sum::<usize>() + 2,
+        Value::Array(list) => list.iter().map(|value| json_size(value) + 1).sum::<usize>() + 2,
         Value::Object(map) => {
-            map.iter().map(|(key, value)| key.len() + size(value) + 4).sum::<usize>() + 2
+            map.iter().map(|(key, value)| key.len() + json_size(value) + 4).sum::<usize>() + 2
         }
         _ => 8,
     }
