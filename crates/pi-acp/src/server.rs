@@ -294,17 +294,26 @@ impl Server {
         selector: SessionSelector,
         request: &Id,
     ) -> Result<Arc<Session>, Error> {
-        let OpenSession { cwd, additional_directories, mcp_servers, .. } = params;
-        let cwd = directory(&cwd)?;
-        let additional_directories = additional_directories.iter().map(|one| directory(one));
-        let additional_directories = additional_directories.collect::<Result<_, _>>()?;
         if self.state().sessions.len() >= SESSIONS {
             let problem = format!("{SESSIONS} sessions are open; close one with session/close");
             return Err(Error::new(Error::INVALID_REQUEST, problem));
         }
+        let plan = self.plan(&client, params)?;
+        let (session, notices) = Session::open(client, plan, selector).await?;
+        let session = Arc::new(session);
+        self.state().sessions.insert(session.id.clone(), Arc::clone(&session));
+        self.follow(request, &session, notices)?;
+        Ok(session)
+    }
+
+    /// Returns how a session of a request is to be opened.
+    fn plan(&self, client: &Client, params: OpenSession) -> Result<OpenPlan, Error> {
+        let OpenSession { cwd, additional_directories, mcp_servers, .. } = params;
+        let additional_directories = additional_directories.iter().map(|one| directory(one));
+        let additional_directories = additional_directories.collect::<Result<_, _>>()?;
         let offered = &client.capabilities;
-        let plan = OpenPlan {
-            cwd,
+        Ok(OpenPlan {
+            cwd: directory(&cwd)?,
             additional_directories,
             mcp_servers: mcp_servers::read_all(mcp_servers)?,
             profiles: config::at_least(self.options.least_profile.as_deref()),
@@ -314,12 +323,7 @@ impl Server {
                 commands: self.options.client_terminal && offered.terminal,
             },
             open: Arc::clone(&self.options.open),
-        };
-        let (session, notices) = Session::open(client, plan, selector).await?;
-        let session = Arc::new(session);
-        self.state().sessions.insert(session.id.clone(), Arc::clone(&session));
-        self.follow(request, &session, notices)?;
-        Ok(session)
+        })
     }
 
     /// Keeps what the client is told about a session after the response to its request.
@@ -354,6 +358,7 @@ impl Server {
         let id = params.session_id.clone();
         let id = id.ok_or_else(|| Error::invalid_params("missing field `sessionId`"))?;
         if let Ok(session) = self.session(&id) {
+            session.adopt(self.plan(&client, params)?).await?;
             self.follow(request, &session, Vec::new())?;
             return Ok(session);
         }

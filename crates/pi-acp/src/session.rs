@@ -1,8 +1,8 @@
 //! One session of a client: what is open of it, its settings and its end.
 //!
-//! `start` opens the parts, `profile` replaces them, `turn` answers prompts.
+//! `start` opens the parts, `anew` replaces them, `turn` answers prompts.
 
-mod profile;
+mod anew;
 mod start;
 mod turn;
 
@@ -36,7 +36,8 @@ pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) client: Client,
     ui: Arc<ClientUi>,
-    plan: OpenPlan,
+    /// The profiles that the client can select.
+    profiles: Vec<&'static str>,
     approvals: Approvals,
     /// Held while a prompt is answered or the session is opened anew.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -47,8 +48,7 @@ pub(crate) struct Session {
     local: AtomicU64,
 }
 
-/// What opening the session needs, now and later.
-#[derive(Clone)]
+/// What opening the session needs.
 pub(crate) struct OpenPlan {
     pub(crate) cwd: PathBuf,
     pub(crate) additional_directories: Vec<PathBuf>,
@@ -56,6 +56,15 @@ pub(crate) struct OpenPlan {
     pub(crate) profiles: Vec<&'static str>,
     pub(crate) through: Through,
     pub(crate) open: OpenSession,
+}
+
+impl OpenPlan {
+    /// Returns true if both ask for the same directories and servers.
+    fn asks_for_the_same_as(&self, other: &Self) -> bool {
+        self.cwd == other.cwd
+            && self.additional_directories == other.additional_directories
+            && self.mcp_servers == other.mcp_servers
+    }
 }
 
 /// The parts of a session, as far as there are any.
@@ -71,6 +80,7 @@ struct Live {
     runtime: AgentRuntime,
     reporter: Arc<Reporter>,
     profile: String,
+    plan: Arc<OpenPlan>,
     _events: Subscription,
 }
 
@@ -83,13 +93,14 @@ impl Session {
     ) -> Result<(Self, Vec<String>), Error> {
         let approvals = Approvals::default();
         let ui = Arc::new(ClientUi::new(client.clone()));
+        let plan = Arc::new(plan);
         let started = start(&client, &plan, selector, None, None, &ui, &approvals).await?;
         let Started { live, id, notices } = started;
         let session = Self {
             id,
             client,
             ui,
-            plan,
+            profiles: plan.profiles.clone(),
             approvals,
             turn: Arc::default(),
             prompting: Mutex::default(),
@@ -109,7 +120,7 @@ impl Session {
             Open::Live(live) => Ok(read(live)),
             Open::Reopening => Err(Error::new(
                 Error::INVALID_REQUEST,
-                "the session is being opened with another profile; repeat the request later",
+                "the session is being opened anew; repeat the request later",
             )),
             Open::Closed => Err(no_session(&self.id)),
         }
@@ -133,8 +144,8 @@ impl Session {
     pub(crate) fn settings(&self) -> Result<(Value, Value), Error> {
         let (session, profile) =
             self.with_live(|live| (live.runtime.session(), live.profile.clone()))?;
-        let options = config::options(&session, &profile, &self.plan.profiles);
-        let modes = config::modes(&profile, &self.plan.profiles);
+        let options = config::options(&session, &profile, &self.profiles);
+        let modes = config::modes(&profile, &self.profiles);
         Ok((modes, self.client.version.options(&options)))
     }
 

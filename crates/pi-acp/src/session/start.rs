@@ -29,7 +29,7 @@ pub(super) struct Started {
 /// extension may have replaced the log meanwhile.
 pub(super) async fn start(
     client: &Client,
-    plan: &OpenPlan,
+    plan: &Arc<OpenPlan>,
     session: SessionSelector,
     id: Option<&str>,
     profile: Option<&str>,
@@ -61,7 +61,7 @@ pub(super) async fn start(
     // Set once, just now.
     let _ = bound.set((id.clone(), Arc::clone(&reporter)));
     let events = runtime.add_listener(Arc::clone(&reporter) as Arc<_>);
-    let live = Live { runtime, reporter, profile, _events: events };
+    let live = Live { runtime, reporter, profile, plan: Arc::clone(plan), _events: events };
     Ok(Started { live, id, notices })
 }
 

@@ -72,18 +72,49 @@ async fn requests_for_permission_stay_complete() {
 async fn a_cancelled_change_leaves_a_session_that_works() {
     let stage = Stage::new();
     stage.model.push(Reply::new().text("Here."));
-    let mut client = stage.client(1, json!({})).await;
+    let mut client = stage.client(1, json!({ "session": { "notices": {} } })).await;
     let session = client.new_session(&stage.project()).await;
     let gate = stage.gate.lock().await;
     let id = client.start("session/set_mode", mode(&session, "careful")).await;
-    // Both are in flight when the request is cancelled.
-    let busy = client.call("session/set_mode", mode(&session, "unattended")).await.unwrap_err();
-    assert_eq!(busy["code"], -32600);
+    let next = client.start("session/set_mode", mode(&session, "unattended")).await;
+    // The first is in flight when it is cancelled: the second waits for it.
+    let said = "the profile becomes unattended when the run has ended";
+    client.until(|frame| frame["params"]["update"]["title"] == said).await;
     client.notify("$/cancel_request", json!({ "requestId": id })).await;
     assert_eq!(client.response(id).await.unwrap_err()["code"], -32800);
     drop(gate);
+    client.response(next).await.unwrap();
+    assert_eq!(option(&client, "profile"), "unattended");
     let answer = client.prompt(&session, "still there?").await;
     assert_eq!(answer, Ok(json!({ "stopReason": "end_turn" })));
+}
+
+#[tokio::test]
+async fn a_change_during_a_run_follows_the_run() {
+    let stage = Stage::new();
+    stage.write("a.txt", "old\n");
+    let write = json!({ "path": "a.txt", "content": "new\n" });
+    stage.model.push(Reply::new().text("working").hang());
+    stage.model.push(Reply::new().tool_call("write", &write));
+    stage.model.push(Reply::new().text("Done."));
+    let mut client = stage.client(1, json!({ "session": { "notices": {} } })).await;
+    let session = client.new_session(&stage.project()).await;
+    let prompt = json!([{ "type": "text", "text": "go" }]);
+    let params = json!({ "sessionId": session, "prompt": prompt });
+    let running = client.start("session/prompt", params.clone()).await;
+    client.until(|f| f["params"]["update"]["content"]["text"] == "working").await;
+    let changing = client.start("session/set_mode", mode(&session, "careful")).await;
+    let said = "the profile becomes careful when the run has ended";
+    client.until(|frame| frame["params"]["update"]["title"] == said).await;
+    let next = client.start("session/prompt", params).await;
+    assert!(client.updates("current_mode_update").is_empty());
+    client.notify("$/cancel_request", json!({ "requestId": running })).await;
+    assert_eq!(client.response(running).await, Ok(json!({ "stopReason": "cancelled" })));
+    client.response(changing).await.unwrap();
+    assert_eq!(option(&client, "profile"), "careful");
+    // The prompt that was waiting behind the change runs under the new profile.
+    assert_eq!(client.response(next).await, Ok(json!({ "stopReason": "end_turn" })));
+    assert_eq!(client.requests("session/request_permission").len(), 1);
 }
 
 #[tokio::test]

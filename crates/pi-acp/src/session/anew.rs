@@ -1,5 +1,5 @@
-//! Changing the profile of a session. The guard belongs to a session from its start, so that the
-//! session is opened anew.
+//! Opening a session anew: with another profile, or as another request for it says. The guard, the
+//! directories and the MCP servers belong to a session from its start.
 
 use std::sync::Arc;
 
@@ -7,9 +7,11 @@ use pi_coding_agent::session::Persistence;
 use pi_coding_agent::{AgentSession, SessionSelector};
 use pi_jsonrpc::Error;
 use pi_protocol::{Model, ThinkingLevel};
+use tokio::sync::OwnedMutexGuard;
 
-use super::{Live, Open, Session, Started, start};
+use super::{Live, Open, OpenPlan, Session, Started, start};
 use crate::config;
+use crate::errors::no_session;
 use crate::update::{Severity, Update};
 
 /// What a session keeps when it is opened anew.
@@ -58,49 +60,82 @@ impl Kept {
 }
 
 impl Session {
-    /// Selects another profile.
+    /// Selects another profile, after the run that goes on now.
     pub(crate) async fn set_profile(self: &Arc<Self>, profile: &str) -> Result<(), Error> {
-        if !self.plan.profiles.contains(&profile) {
+        if !self.profiles.contains(&profile) {
             return Err(config::unknown(config::PROFILE, profile));
         }
-        let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() else {
-            return Err(Error::new(
-                Error::INVALID_REQUEST,
-                "the profile cannot change during a run; cancel the run or wait for its end",
-            ));
+        let turn = match Arc::clone(&self.turn).try_lock_owned() {
+            Ok(turn) => turn,
+            Err(_) => {
+                let text = format!("the profile becomes {profile} when the run has ended");
+                let notice = self.report(Update::Notice { severity: Severity::Info, text });
+                // The turn comes first: a prompt that follows the request gets the next one.
+                tokio::join!(Arc::clone(&self.turn).lock_owned(), notice).0
+            }
         };
-        let (this, profile) = (Arc::clone(self), profile.to_owned());
+        let plan = self.with_live(|live| (live.profile != profile).then(|| live.plan.clone()))?;
+        let Some(plan) = plan else {
+            return Ok(());
+        };
+        self.open_anew(profile.to_owned(), plan, turn).await
+    }
+
+    /// Applies another request for the session, which is open. A run keeps what it has.
+    pub(crate) async fn adopt(self: &Arc<Self>, plan: OpenPlan) -> Result<(), Error> {
+        let is_same = |live: &Live| live.plan.asks_for_the_same_as(&plan);
+        if self.with_live(is_same)? {
+            return Ok(());
+        }
+        let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() else {
+            let text = "the session is running: its directories and MCP servers stay as they are";
+            let severity = Severity::Warning;
+            self.report(Update::Notice { severity, text: text.to_owned() }).await;
+            return Ok(());
+        };
+        let profile = self.with_live(|live| live.profile.clone())?;
+        self.open_anew(profile, Arc::new(plan), turn).await
+    }
+
+    /// Opens the session anew and reports it. If that fails, it is opened as it was before.
+    async fn open_anew(
+        self: &Arc<Self>,
+        profile: String,
+        plan: Arc<OpenPlan>,
+        turn: OwnedMutexGuard<()>,
+    ) -> Result<(), Error> {
+        let this = Arc::clone(self);
         // A task of its own: a request that is cancelled does not leave half a session.
-        let changing = tokio::spawn(async move {
-            let changed = this.change_profile(&profile).await;
+        let opening = tokio::spawn(async move {
+            let opened = this.replace(&profile, &plan).await;
             drop(turn);
-            changed
+            opened
         });
-        changing.await.unwrap_or_else(|error| {
+        opening.await.unwrap_or_else(|error| {
             *self.parts() = Open::Closed;
-            Err(Error::internal(format!("the change of the profile: {error}")))
+            Err(Error::internal(format!("opening the session anew: {error}")))
         })
     }
 
-    async fn change_profile(&self, profile: &str) -> Result<(), Error> {
+    async fn replace(&self, profile: &str, plan: &Arc<OpenPlan>) -> Result<(), Error> {
         let previous = {
             let mut open = self.parts();
             match std::mem::replace(&mut *open, Open::Reopening) {
-                Open::Live(live) if live.profile != profile => live,
-                unchanged => {
-                    *open = unchanged;
-                    drop(open);
-                    return self.agent().map(|_| ());
+                Open::Live(live) => live,
+                Open::Reopening | Open::Closed => {
+                    *open = Open::Closed;
+                    return Err(no_session(&self.id));
                 }
             }
         };
-        let (kept, before) = (Kept::of(&previous.runtime.session()), previous.profile.clone());
+        let kept = Kept::of(&previous.runtime.session());
+        let before = (previous.profile.clone(), Arc::clone(&previous.plan));
         previous.runtime.shut_down().await;
         // The log is locked until then.
         drop(previous);
-        let (opened, failure) = match self.reopen(&kept, profile).await {
+        let (opened, failure) = match self.reopen(&kept, profile, plan).await {
             Ok(opened) => (opened, None),
-            Err(failure) => match self.reopen(&kept, &before).await {
+            Err(failure) => match self.reopen(&kept, &before.0, &before.1).await {
                 Ok(opened) => (opened, Some(failure)),
                 Err(_) => {
                     self.ui.unbind();
@@ -117,14 +152,21 @@ impl Session {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        self.report(Update::Mode(profile.to_owned())).await;
-        self.reporter()?.options().await;
+        if before.0 != profile {
+            self.report(Update::Mode(profile.to_owned())).await;
+            self.reporter()?.options().await;
+        }
         Ok(())
     }
 
     /// Opens the session again. Returns what the user should know, too.
-    async fn reopen(&self, kept: &Kept, profile: &str) -> Result<(Live, Vec<String>), Error> {
-        let (client, plan, selector) = (&self.client, &self.plan, kept.selector.clone());
+    async fn reopen(
+        &self,
+        kept: &Kept,
+        profile: &str,
+        plan: &Arc<OpenPlan>,
+    ) -> Result<(Live, Vec<String>), Error> {
+        let (client, selector) = (&self.client, kept.selector.clone());
         let (id, ui, approvals) = (Some(&*self.id), &self.ui, &self.approvals);
         let started = start(client, plan, selector, id, Some(profile), ui, approvals).await?;
         let Started { live, mut notices, .. } = started;
