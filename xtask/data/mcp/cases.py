@@ -9,6 +9,7 @@ last request is compared, since the earlier ones depend on how fast servers conn
 EVERYTHING = {"command": "@NODE@", "args": ["@MODULES@/@modelcontextprotocol/server-everything/dist/index.js"]}
 FILESYSTEM = {"command": "@NODE@", "args": ["@MODULES@/@modelcontextprotocol/server-filesystem/dist/index.js", "@PROJECT@"]}
 PYTHON = {"command": "@PYTHON@", "args": ["@HERE@/server.py"]}
+ODD = {"command": "@PYTHON@", "args": ["@HERE@/odd_server.py"]}
 BROKEN = {"command": "/nonexistent/server"}
 DONE = {"text": "done"}
 
@@ -28,6 +29,19 @@ def search(query, **more):
 def python(exposure, **more):
     return {"py": {**PYTHON, "exposure": exposure, **more}}
 
+
+def odd(exposure):
+    return {"odd": {**ODD, "exposure": exposure}}
+
+
+# Tools of `odd_server.py`, as models see their names.
+ODD_TOOLS = [
+    "bare", "titled", "annotated", "padded", "lines", "hidden", "dot_name", "1st", "limits", "references", "map", "closed", "untyped", "items",
+]  # fmt: skip
+ODD_RESULTS = [
+    "items", "structured", "both", "audio", "failure", "failed_image", "refused", "invalid", "unknown", "mixed", "image", "empty_text", "meta", "control", "list", "part", "end", "bare",
+]  # fmt: skip
+ODD_RESOURCES = ["x://several", "x://empty", "x://blank", "x://coded", "x://xml", "x://yaml", "x://broken", "x://none", ""]
 
 CASES = {
     "direct": {"servers": python("direct"), "steps": [DONE]},
@@ -245,4 +259,95 @@ CASES = {
             DONE,
         ],
     },
+    "odd-results": {"servers": odd("direct"), "steps": [*[call(f"mcp__odd__{name}") for name in ODD_RESULTS], DONE]},
+    "odd-arguments": {
+        "servers": odd("direct"),
+        "steps": [
+            call("mcp__odd__limits"),
+            call("mcp__odd__limits", x=9),
+            call("mcp__odd__limits", x="2", y="c", d="no", l=[]),
+            call("mcp__odd__limits", x=2.0, z=1),
+            call("mcp__odd__references", p={"n": "a", "kids": [{"n": 1}]}),
+            call("mcp__odd__map", a="x"),
+            call("mcp__odd__map", a=1),
+            call("mcp__odd__closed", extra=1),
+            call("mcp__odd__closed", c="other"),
+            DONE,
+        ],
+    },
+    "odd-resources": {
+        "servers": odd("direct"),
+        "steps": [
+            call("list_mcp_resources"),
+            call("list_mcp_resource_templates"),
+            *[call("read_mcp_resource", server="odd", uri=uri) for uri in ODD_RESOURCES],
+            DONE,
+        ],
+    },
+    "odd-section": {
+        "servers": {**odd("codemode"), "zed": {**ODD, "exposure": "deferred", "description": "Line one\nline two"}},
+        "prompts": ["one", "two"],
+        "last": True,
+        "steps": [script("return (await searchTools('unicode')).length"), DONE, DONE],
+    },
+    "odd-declarations": {
+        "servers": odd("codemode"),
+        "steps": [*[script(f"return await describeTool('mcp__odd__{name}')") for name in ODD_TOOLS], script("return await describeNamespace('odd')"), DONE],
+    },
+    "odd-scripts": {
+        "servers": odd("codemode"),
+        "steps": [
+            *[script(f"return await tools.mcp__odd__{name}({{}})") for name in ODD_RESULTS],
+            *[script(f"return await tools.read_mcp_resource({{server: 'odd', uri: '{uri}'}})") for uri in ODD_RESOURCES],
+            DONE,
+        ],
+    },
+    "values": {
+        "servers": {},
+        "settings": {"defaultTools": ["+codemode"]},
+        "steps": [
+            *map(script, [
+                "return new Date(0)",
+                "text(new Date(0)); text([1]); text(true); text(''); text(NaN); text(new Map([[1, 2]]))",
+                "console.log(undefined, true, [1, [2]], Symbol('q'), () => 1, 1n)",
+                "return [undefined, () => 1, NaN]",
+                "return ''",
+                "return {}",
+                "return new Set([1])",
+                "const a = {}; a.a = a; return a",
+                "const a = {}; a.a = a; text(a)",
+                "throw null",
+                "throw { code: 1 }",
+                "throw new TypeError('t')",
+                "class Own extends Error { name = 'Own' } throw new Own('o')",
+                "Promise.reject(new Error('unhandled')); return 1",
+                "exit('bye')",
+                "try { exit() } catch { text('caught') } text('after')",
+                "store('f', () => 1)",
+                "store(5, 1)",
+                "load()",
+                "store('a', undefined); return load('a')",
+                "const o = { x: 1 }; store('o', o); o.x = 2; return load('o')",
+                "store('u', 'ü'.repeat(200000)); return load('u').length",
+                "return await searchTools('read', { limit: 0 })",
+                "return await searchTools('read', { limit: 1.5 })",
+                "return await searchTools('read', { namespace: 5 })",
+                "return await searchTools(5)",
+                "return await describeTool()",
+                "return await describeNamespace()",
+                "return Object.keys(globalThis).sort()",
+                "text = 5; return typeof text",
+                "tools.read = 1; delete tools.read; return typeof tools.read",
+                "ALL_TOOLS.push(1)",
+                "return [typeof URL, typeof TextEncoder, typeof structuredClone, typeof atob, typeof queueMicrotask, typeof Intl]",
+                "return await Array.fromAsync([3, 1])",
+                "return Object.groupBy([1, 2, 3], (x) => (x % 2 ? 'o' : 'e'))",
+                "return await import('fs')",
+                "import fs from 'fs'",
+                "return 'x'.repeat(30000)",
+                "function f() { return f() } f()",
+            ]),
+            DONE,
+        ],
+    },  # fmt: skip
 }

@@ -271,16 +271,14 @@ async fn items(
             || field("mimeType").replace(' ', "") == "text/html;profile=mcp-app"
     };
     let named = listed.into_iter().filter(|item| !is_interface(item)).map(|item| {
-        const FIELDS: [&str; 7] =
-            ["uri", "uriTemplate", "name", "title", "mimeType", "size", "description"];
+        // The others are not for models.
+        let is_shown = |field: &str| !matches!(field, "server" | "icons" | "_meta");
         let mut named = Map::new();
         named.insert("server".to_owned(), server.name.clone().into());
-        for field in FIELDS {
-            if let Some(value) = item.get(field) {
-                named.insert(field.to_owned(), value.clone());
-            }
+        if let Value::Object(fields) = item {
+            named.extend(fields.into_iter().filter(|(field, _)| is_shown(field)));
         }
-        let uri = item.get("uri").and_then(Value::as_str);
+        let uri = named.get("uri").and_then(Value::as_str);
         if uri.is_some_and(|uri| server.watched.has_changed(uri)) {
             named.insert("changed".to_owned(), true.into());
         }
@@ -308,6 +306,9 @@ async fn read(
     let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
     let (name, uri) = (argument("server"), argument("uri"));
     let failed = |error: String| ToolError::new(error);
+    if uri.is_empty() {
+        return Err(ToolError::new("The uri is empty."));
+    }
     let chosen = with_resources(servers, tool, Some(name))?;
     let server = chosen.first().ok_or_else(|| failed(format!("MCP server \"{name}\" is gone")))?;
     let client = servers.client(server).await.map_err(|error| failed(error.to_string()))?;

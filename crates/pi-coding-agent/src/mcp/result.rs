@@ -14,11 +14,14 @@ use pi_protocol::UserBlock;
 use serde_json::{Map, Value, json};
 
 use super::images::{self, Room};
-use super::text::{ERROR, clean};
+use super::text::{ERROR, clean, clean_line};
 use crate::guard::mark_untrusted;
 
 /// The longest text for a model, in bytes. More is cut in the middle.
 const LONGEST_TEXT: usize = 20 << 10;
+
+/// The longest address that names a part of a result, in bytes.
+const LONGEST_URI: usize = 2 << 10;
 
 /// The largest result that is kept as data. The session log contains it.
 const LARGEST_DATA: usize = 4 << 20;
@@ -95,7 +98,19 @@ pub(super) fn resource_output(
 ) -> ToolOutput {
     let items = result.get("contents").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut room = Room::default();
-    let content = items.iter().map(|item| resource(item, files, &mut room)).collect();
+    let mut content = Vec::new();
+    for item in items {
+        // A directory, for example, consists of several resources.
+        if items.len() > 1 {
+            let uri = item.get("uri").and_then(Value::as_str).unwrap_or_default();
+            content.push(UserBlock::text(format!("{}:", clean_line(uri, LONGEST_URI))));
+        }
+        content.push(resource(item, files, &mut room));
+    }
+    if items.is_empty() {
+        let uri = clean_line(uri, LONGEST_URI);
+        content.push(UserBlock::text(format!("The resource {uri} is empty.")));
+    }
     let data = json!({ "server": server, "uri": uri, "contents": items });
     finish(server, "read_mcp_resource", content, data, files)
 }
@@ -240,9 +255,9 @@ fn link(item: &Value, server: &str) -> String {
 }
 
 fn is_textual(kind: &str) -> bool {
-    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     kind.starts_with("text/")
-        || matches!(kind, "application/json" | "application/xml")
+        || matches!(kind.as_str(), "application/json" | "application/xml")
         || kind.ends_with("+json")
         || kind.ends_with("+xml")
 }

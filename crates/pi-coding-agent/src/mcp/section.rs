@@ -1,6 +1,6 @@
 //! The section `mcp_servers` of the system prompt: servers whose tools are not declared.
 
-use super::text::clean_line;
+use super::text::clean;
 
 /// The longest section and the longest description of a server, in characters.
 const LONGEST: usize = 4096;
@@ -84,10 +84,10 @@ fn line(server: &Listed, limit: usize) -> String {
         Way::Search => "tool_search",
     };
     let mut line = format!("- {} ({way})", server.namespace);
-    let description = server.description.as_deref().unwrap_or_default();
+    let mut lines = server.description.as_deref().unwrap_or_default().lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
     // Sections have tags: a text of a server must not end the section or begin another one.
-    let description =
-        clean_line(description, 4 * LONGEST_DESCRIPTION).replace('<', "‹").replace('>', "›");
+    let description = clean(first, 4 * LONGEST_DESCRIPTION).replace('<', "‹").replace('>', "›");
     if description.is_empty() || limit == 0 {
         return line;
     }
@@ -115,10 +115,10 @@ mod tests {
         assert_eq!(text(Vec::new()), None);
         let servers = vec![
             server("mcp__b", Way::Codemode, ""),
-            server("mcp__a", Way::Search, "Does\nthings\u{200b}."),
+            server("mcp__a", Way::Search, "\n Does  things\u{200b}.\nMore."),
         ];
         let shown = text(servers).unwrap();
-        assert!(shown.ends_with("\n- mcp__a (tool_search): Does things.\n- mcp__b (codemode)"));
+        assert!(shown.ends_with("\n- mcp__a (tool_search): Does  things.\n- mcp__b (codemode)"));
         let long = server("mcp__long", Way::Search, &"x".repeat(1000));
         let shown = text(vec![long]).unwrap();
         assert!(shown.ends_with(&format!(": {}…", "x".repeat(LONGEST_DESCRIPTION - 1))));

@@ -37,13 +37,8 @@ impl McpTool {
         servers: WeakServers,
     ) -> Result<Self, SchemaError> {
         let parameters = parameters::parameters(Some(&tool.input_schema))?;
-        let given = tool.description.as_deref().map(|given| clean(given, text::DESCRIPTION));
-        let description = given.filter(|given| !given.trim().is_empty()).unwrap_or_else(|| {
-            let remote = text::clean_line(&tool.name, 200);
-            format!("MCP tool {remote} from server {}", server.name)
-        });
         Ok(Self {
-            declaration: Tool::new(name, description, parameters),
+            declaration: Tool::new(name, description(tool, &server.name), parameters),
             remote: tool.name.clone(),
             server: Arc::clone(server),
             servers,
@@ -123,6 +118,17 @@ impl McpTool {
     }
 }
 
+/// Returns the description of a tool: that of the server, else its name for people.
+fn description(tool: &RemoteTool, server: &str) -> String {
+    let title = tool.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
+    let mut given = [tool.description.as_deref(), tool.title.as_deref(), title].into_iter();
+    let cleaned = |text: &str| clean(text.trim(), text::DESCRIPTION).trim().to_owned();
+    given.find_map(|text| text.map(cleaned).filter(|text| !text.is_empty())).unwrap_or_else(|| {
+        let remote = text::clean_line(&tool.name, 200);
+        format!("MCP tool {remote} from server {server}")
+    })
+}
+
 impl AgentTool for McpTool {
     fn declaration(&self) -> &Tool {
         &self.declaration
@@ -177,5 +183,26 @@ fn describe(progress: &Progress) -> String {
         (Some(message), _) if !message.is_empty() => text::clean(message, 1000),
         (_, Some(total)) => format!("Progress {}/{total}", progress.progress),
         (_, None) => format!("Progress {}", progress.progress),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_described_by_its_server_or_its_name() {
+        for (tool, expected) in [
+            (json!({ "description": " Does it.\n", "title": "T" }), "Does it."),
+            (json!({ "description": " \u{200b}", "title": "T" }), "T"),
+            (json!({ "title": "T", "annotations": { "title": "A" } }), "T"),
+            (json!({ "title": "", "annotations": { "title": "A" } }), "A"),
+            (json!({}), "MCP tool t from server s"),
+        ] {
+            let mut named = tool.clone();
+            named["name"] = "t".into();
+            let named: RemoteTool = serde_json::from_value(named).unwrap();
+            assert_eq!(description(&named, "s"), expected, "{tool}");
+        }
     }
 }

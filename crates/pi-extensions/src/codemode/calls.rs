@@ -122,17 +122,26 @@ impl Calls {
         }
     }
 
-    fn start(&mut self, request: Request) {
-        let Request { number, tool, arguments } = request;
+    /// Notes a call that is not made, because its script has ended.
+    pub(super) fn refuse(&mut self, request: Request) {
+        self.record(&request);
+    }
+
+    fn record(&mut self, request: &Request) {
         // Maps of JSON values can always be written.
-        let shown = serde_json::to_string(&arguments).unwrap_or_default();
+        let shown = serde_json::to_string(&request.arguments).unwrap_or_default();
         self.records.push(Record {
-            number,
-            name: tool.clone(),
+            number: request.number,
+            name: request.tool.clone(),
             arguments: shown.chars().take(MAX_ARGUMENTS).collect(),
             started: Instant::now(),
             result: None,
         });
+    }
+
+    fn start(&mut self, request: Request) {
+        self.record(&request);
+        let Request { number, tool, arguments } = request;
         let nested = NestedCall {
             id: format!("{}/{number}", self.parent_id),
             parent_id: self.parent_id.clone(),
@@ -175,6 +184,10 @@ impl Calls {
         if let Some(usage) = usage {
             *self.usage.get_or_insert_default() += usage;
         }
+        // A call that failed then was cancelled, and has no result.
+        if self.has_ended && finished.is_error {
+            return;
+        }
         let Some(record) = self.records.iter_mut().find(|record| record.number == number) else {
             return;
         };
@@ -198,7 +211,9 @@ impl Calls {
     pub(super) async fn end(&mut self, is_aborted: bool) {
         self.has_ended = true;
         self.cancel.cancel();
-        self.waiting.clear();
+        for request in std::mem::take(&mut self.waiting) {
+            self.refuse(request);
+        }
         let ending = async {
             while let Some((number, finished)) = self.running.next().await {
                 if let Some(finished) = finished {

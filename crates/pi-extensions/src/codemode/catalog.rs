@@ -4,15 +4,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use pi_coding_agent::AgentSession;
 use pi_coding_agent::extension::{CallableTool, Namespace};
 use pi_coding_agent::tool_search::ToolIndex;
+use pi_coding_agent::{AgentSession, suggest};
 use serde_json::{Map, Value, json};
 
 use super::typescript::{declaration, identifier};
 
-/// Most tools that one search returns.
+/// Most tools that one search returns, and that an error names.
 const MAX_FOUND: usize = 100;
+const MAX_SIMILAR: usize = 3;
 
 /// The callable tools with the names by which scripts call them.
 #[derive(Debug)]
@@ -38,6 +39,20 @@ impl Catalog {
         self.places.get(name).map(|at| &self.tools[*at])
     }
 
+    /// Returns the tools whose identifiers contain a name or are close to it; `None` if there are
+    /// none.
+    pub(super) fn similar(&self, name: &str) -> Option<String> {
+        let wanted = identifier(name);
+        let ids = || self.ids.iter().map(String::as_str);
+        let mut similar: Vec<&str> = ids().filter(|id| id.contains(&wanted)).collect();
+        if similar.is_empty() {
+            similar.extend(suggest::nearest(&wanted, ids()));
+        }
+        similar.truncate(MAX_SIMILAR);
+        let similar: Vec<String> = similar.iter().map(|id| format!("tools.{id}")).collect();
+        (!similar.is_empty()).then(|| similar.join(", "))
+    }
+
     /// Returns the names of the tools by identifier.
     pub(super) fn names(&self) -> Value {
         let tools = self.ids.iter().zip(&self.tools);
@@ -51,8 +66,7 @@ impl Catalog {
 
     /// Returns the tools that fit a query, best first; with a namespace, only those of it.
     pub(super) fn search(&self, query: &str, limit: f64, namespace: Option<&str>) -> Value {
-        // A number that makes no sense asks for the default.
-        let limit = if limit.is_finite() && limit >= 1.0 { limit as usize } else { 8 };
+        let limit = limit as usize;
         let admits = |name: &str| {
             let is_inside = |tool: &CallableTool, wanted: &str| {
                 let namespace = tool.namespace.as_ref();

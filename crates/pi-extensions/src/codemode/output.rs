@@ -123,7 +123,9 @@ impl Output {
                     if texts > 1 {
                         pieces.line(&format!("==> text {number}/{texts} <=="));
                     }
-                    pieces.line(&text);
+                    if texts == 1 || !text.is_empty() {
+                        pieces.line(&text);
+                    }
                 }
                 Item::Image { data, mime_type } => {
                     pieces.whole(saved_image(&data, mime_type, save));

@@ -13,6 +13,8 @@
 	const NativeError = Error;
 	const NativeTypeError = TypeError;
 	const string = String;
+	const isArray = Array.isArray;
+	const isPositiveInteger = (value) => Number.isSafeInteger(value) && value > 0;
 
 	// The engine loops over lengths in native code, which cannot be interrupted. No array of more
 	// elements fits into the memory of a script.
@@ -38,18 +40,19 @@
 
 	const safe = (text) => wellFormed(string(text));
 
-	/** Returns a value as text: strings as they are, other values as JSON. */
+	/** Returns a value as text: strings as they are, other values as JSON. Throws for others. */
 	function format(value) {
-		if (typeof value === "string") return safe(value);
-		if (value instanceof NativeError) return safe(value);
-		if (value !== null && (typeof value === "object" || typeof value === "boolean")) {
-			try {
-				return safe(stringify(value) ?? value);
-			} catch {
-				return "[a value that is not JSON]";
-			}
+		if (value === null || typeof value !== "object" || value instanceof NativeError) return safe(value);
+		return safe(stringify(value) ?? value);
+	}
+
+	/** Returns a value as text for the console, whatever it is. */
+	function inspect(value) {
+		try {
+			return format(value);
+		} catch {
+			return "[a value that is not JSON]";
 		}
-		return safe(value);
 	}
 
 	/** Throws the text that a function of Rust returned in place of nothing. */
@@ -80,7 +83,7 @@
 	}
 
 	function callTool(name, args) {
-		if (args !== undefined && (args === null || typeof args !== "object" || Array.isArray(args))) {
+		if (args !== undefined && (args === null || typeof args !== "object" || isArray(args))) {
 			const problem = "The arguments of a tool are one object, such as tools.read({ path }).";
 			return NativePromise.reject(new NativeTypeError(problem));
 		}
@@ -110,8 +113,10 @@
 			if (method !== undefined) return method;
 			const named = host.findTool(safe(key));
 			if (named !== undefined) return (args) => callTool(named, args);
+			const near = host.similarTools(safe(key));
+			const meant = near === undefined ? "" : ` Did you mean ${near}?`;
 			throw new NativeTypeError(
-				`There is no tool tools.${key}. Find tools with ALL_TOOLS or searchTools(query); test with ("${key}" in tools).`,
+				`There is no tool tools.${key}.${meant} Find tools with ALL_TOOLS or searchTools(query); test with ("${key}" in tools).`,
 			);
 		},
 		has: (_target, key) => has(toolMethods(), key),
@@ -124,13 +129,22 @@
 
 	const log = (...values) => {
 		let line = "";
-		for (let at = 0; at < values.length; at++) line += (at === 0 ? "" : " ") + format(values[at]);
+		for (let at = 0; at < values.length; at++) line += (at === 0 ? "" : " ") + inspect(values[at]);
 		check(host.console(line));
 	};
 	const reading = (text) => (text === undefined ? undefined : parse(text));
 	const models = {};
 	for (const name of ["getModelsOfType", "getAvailableOfType", "getModelOfType", "classify", "generateImages"]) {
 		models[name] = async (...args) => reading(host.models(name, stringify(args)));
+	}
+
+	/** Throws unless a condition holds. */
+	function expect(holds, problem) {
+		if (!holds) throw new NativeTypeError(problem);
+	}
+
+	function checkKey(name, key) {
+		expect(typeof key === "string", `The key of ${name}() is a string.`);
 	}
 
 	class Exit extends NativeError {}
@@ -148,18 +162,39 @@
 			host.exit();
 			throw new Exit("The script has ended.");
 		},
-		store: (key, value) => check(host.store(safe(key), stringify(value))),
-		load: (key) => reading(host.load(safe(key))),
-		searchTools: async (query, options) =>
-			parse(host.searchTools(safe(query), Number(options?.limit ?? 8), options?.namespace && safe(options.namespace))),
-		describeTool: async (name) => host.describeTool(safe(name)),
-		describeNamespace: async (name) => reading(host.describeNamespace(safe(name))),
+		store: (key, value) => {
+			checkKey("store", key);
+			const text = stringify(value);
+			// Only `undefined` removes a key.
+			expect(text !== undefined || value === undefined, `store("${key}"): the value is not JSON.`);
+			check(host.store(safe(key), text));
+		},
+		load: (key) => {
+			checkKey("load", key);
+			return reading(host.load(safe(key)));
+		},
+		searchTools: async (query, options) => {
+			const { limit = 8, namespace } = options ?? {};
+			expect(typeof query === "string", "The query of searchTools() is a string.");
+			expect(isPositiveInteger(limit), "The limit of searchTools() is a whole number from 1.");
+			expect(namespace === undefined || typeof namespace === "string", "The namespace of searchTools() is a string.");
+			return parse(host.searchTools(safe(query), limit, namespace && safe(namespace)));
+		},
+		describeTool: async (name) => {
+			expect(typeof name === "string", "describeTool() takes the name of a tool.");
+			return host.describeTool(safe(name));
+		},
+		describeNamespace: async (name) => {
+			expect(typeof name === "string", "describeNamespace() takes the name of a namespace.");
+			return reading(host.describeNamespace(safe(name)));
+		},
 	};
 	for (const name of keys(globals)) {
-		defineProperty(globalThis, name, { value: globals[name], writable: true, configurable: true });
+		defineProperty(globalThis, name, { value: globals[name], enumerable: true });
 	}
 	let all;
-	defineProperty(globalThis, "ALL_TOOLS", { get: () => (all ??= parse(host.allTools())), configurable: true });
+	const allTools = () => (all ??= freeze(parse(host.allTools())));
+	defineProperty(globalThis, "ALL_TOOLS", { get: allTools, enumerable: true });
 
 	/** Names a thrown value; a value that is no error is its text. */
 	function describe(error) {
@@ -173,10 +208,11 @@
 		}
 	}
 
-	/** What a script returns is text or JSON: a function is nothing, and a BigInt an error. */
+	/** What a script returns is text or JSON: a function is nothing, a date a text, a BigInt an error. */
 	function returned(value) {
 		if (typeof value === "bigint") return stringify(value);
-		return typeof value === "function" || typeof value === "symbol" ? undefined : value;
+		if (typeof value === "function" || typeof value === "symbol") return undefined;
+		return typeof value?.toJSON === "function" ? value.toJSON() : value;
 	}
 
 	function run(script) {

@@ -52,26 +52,26 @@ impl Store {
 
     /// Keeps a value; `None` removes the key. The error is for the script.
     pub(super) fn set(&mut self, key: String, value: Option<String>) -> Result<(), String> {
-        if key.len() > MAX_KEY {
-            return Err(format!("The key of a stored value has at most {MAX_KEY} bytes."));
+        if key.chars().count() > MAX_KEY {
+            return Err(format!("The key of a stored value has at most {MAX_KEY} characters."));
         }
         let Some(value) = value else {
             self.values.remove(&key);
             self.changed.insert(key);
             return Ok(());
         };
-        if value.len() > MAX_VALUE {
-            let size = value.len();
+        let size = value.chars().count();
+        if size > MAX_VALUE {
             return Err(format!(
-                "store(\"{key}\") has {size} bytes of JSON, and at most {MAX_VALUE} are kept. \
+                "store(\"{key}\") has {size} characters of JSON, and at most {MAX_VALUE} are kept. \
                  Write large data to a file with a tool."
             ));
         }
         let others = self.values.iter().filter(|(other, _)| **other != key);
-        let all: usize = others.map(|(key, value)| key.len() + value.len()).sum();
-        if all + key.len() + value.len() > MAX_ALL {
+        let sizes = others.map(|(key, value)| key.chars().count() + value.chars().count());
+        if sizes.sum::<usize>() + key.chars().count() + size > MAX_ALL {
             return Err(format!(
-                "All stored values together have at most {MAX_ALL} bytes. Remove some with \
+                "All stored values together have at most {MAX_ALL} characters. Remove some with \
                  store(key, undefined)."
             ));
         }

@@ -149,19 +149,17 @@ async fn run(
     workers: Option<&str>,
     invocation: Invocation,
 ) -> Result<ToolOutput, ToolError> {
-    let began = Instant::now();
     let code = invocation.arguments.get("code").and_then(Value::as_str).unwrap_or_default();
     if code.len() > MAX_CODE {
         return Err(ToolError::new(format!("A script has at most {MAX_CODE} bytes.")));
     }
     let options = options_line::parse(code).map_err(ToolError::new)?;
+    // Servers that are being connected do not cost the script its time.
+    wait_for_tools(&session, code).await;
+    let began = Instant::now();
     let deadline = options.timeout.map(|timeout| began + timeout);
-    let waiting = async {
-        wait_for_tools(&session, code).await;
-        workers::wait(workers, deadline.map(Into::into)).await
-    };
     let worker = tokio::select! {
-        worker = waiting => worker,
+        worker = workers::wait(workers, deadline.map(Into::into)) => worker,
         () = passed(deadline) => return Err(ToolError::new(TIMED_OUT)),
     };
     let worker =
@@ -220,6 +218,9 @@ async fn run(
     };
     if ended.is_none() {
         worker.give_up();
+    }
+    while let Ok(request) = incoming.try_recv() {
+        calls.refuse(request);
     }
     calls.end(cancel.is_cancelled()).await;
     let ended = ended.unwrap_or_else(|| {

@@ -64,7 +64,9 @@ fn required(schema: &Value) -> BTreeSet<&str> {
 
 /// Writes types within bounds.
 struct Writer<'a> {
-    root: &'a Value,
+    /// Schemas with definitions, from the outermost. The schema of a server is a part of that of a
+    /// result, and its references mean its own definitions.
+    bases: Vec<&'a Value>,
     types: usize,
     /// References that are being written; a type within itself is `unknown`.
     open: Vec<&'a str>,
@@ -72,16 +74,30 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(root: &'a Value) -> Self {
-        Self { root, types: 0, open: Vec::new() }
+        Self { bases: vec![root], types: 0, open: Vec::new() }
     }
 
     fn schema(&mut self, schema: &'a Value, depth: usize) -> String {
+        let is_base = ["$defs", "definitions"].iter().any(|name| schema[name].is_object());
+        if is_base {
+            self.bases.push(schema);
+        }
+        let text = self.within_base(schema, depth);
+        if is_base {
+            self.bases.pop();
+        }
+        text
+    }
+
+    fn within_base(&mut self, schema: &'a Value, depth: usize) -> String {
         self.types += 1;
         if depth > MAX_DEPTH || self.types > MAX_TYPES {
             return "unknown".to_owned();
         }
         if let Some(reference) = schema["$ref"].as_str() {
-            let target = reference.strip_prefix('#').and_then(|path| self.root.pointer(path));
+            let path = reference.strip_prefix('#');
+            let mut bases = self.bases.iter().rev();
+            let target = path.and_then(|path| bases.find_map(|base| base.pointer(path)));
             let Some(target) = target.filter(|_| !self.open.contains(&reference)) else {
                 return "unknown".to_owned();
             };
@@ -316,5 +332,20 @@ mod tests {
             let text = declaration("f", &schema, None);
             assert_eq!(text, format!("f(args: {expected}): Promise<string>;"));
         }
+    }
+
+    #[test]
+    fn references_mean_the_nearest_definitions() {
+        let own = json!({
+            "properties": { "i": { "$ref": "#/$defs/I" }, "o": { "$ref": "#/$defs/O" } },
+            "$defs": { "I": { "type": "number" } },
+        });
+        let result = json!({
+            "properties": { "inner": own, "i": { "$ref": "#/$defs/I" } },
+            "$defs": { "I": { "type": "string" }, "O": { "type": "boolean" } },
+        });
+        let text = declaration("f", &json!({ "type": "object" }), Some(&result));
+        let expected = "{ i?: string; inner?: { i?: number; o?: boolean; }; }";
+        assert_eq!(text, format!("f(args: {{ [key: string]: unknown; }}): Promise<{expected}>;"));
     }
 }

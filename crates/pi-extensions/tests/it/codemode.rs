@@ -132,7 +132,11 @@ async fn scripts_output_values() {
         ),
         ("text('a'); try { exit() } catch {} text('b'); for (;;) {}", false, &["Output:\n\na"]),
         ("text('\\ud800 ok')", false, &["ok"]),
-        ("const a = {}; a.a = a; text(a)", false, &["not JSON"]),
+        ("const a = {}; a.a = a; text(a)", true, &["TypeError: circular reference"]),
+        ("const a = {}; a.a = a; return a", true, &["TypeError: circular reference"]),
+        ("const a = {}; a.a = a; console.log(a, 1)", false, &["[a value that is not JSON] 1"]),
+        ("return new Date(0)", false, &["\n1970-01-01T00:00:00.000Z"]),
+        ("return [typeof (text = 1), typeof text]", false, &["[\"number\",\"function\"]"]),
         ("image({ type: 'image', data: 'AAAA' })", true, &["not a PNG, JPEG, GIF or WebP"]),
         ("image('http://example.com/x.png')", true, &["data: URL"]),
         (
@@ -183,7 +187,8 @@ async fn scripts_call_tools() {
         ),
         ("await tools.echo({})", true, &["Validation failed for tool \"echo\""]),
         ("await tools.echo('hi')", true, &["one object"]),
-        ("tools.nothing({})", true, &["There is no tool tools.nothing"]),
+        ("tools.nothing({})", true, &["There is no tool tools.nothing. Find"]),
+        ("tools.ecko({})", true, &["Did you mean tools.echo?"]),
         (
             "return [typeof tools.then, 'echo' in tools, 'private' in tools, 'codemode' in tools]",
             false,
@@ -201,6 +206,21 @@ async fn scripts_call_tools() {
     check(&trial, table).await;
 }
 
+/// A script may end before its calls, and even before they have begun.
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_that_a_script_leaves_behind_are_cancelled() {
+    let trial = start(|_| {}).await;
+    for code in ["tools.echo({ say: 'wait' })", "tools.echo({ say: 'wait' }); exit()"] {
+        let result = run(&trial, code).await;
+        let calls = &result.details.as_ref().unwrap()["calls"];
+        assert_eq!(calls.as_array().unwrap().len(), 1, "{code}: {calls}");
+        assert_eq!(calls[0]["status"], "cancelled", "{code}: {calls}");
+        assert_eq!(calls[0]["error"], Value::Null, "{code}: {calls}");
+    }
+    let result = run(&trial, "tools.echo({ say: 'wait' }); throw 1").await;
+    assert!(text(&result).ends_with("(they are not undone): echo (cancelled)"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_find_tools() {
     let trial = start(|_| {}).await;
@@ -216,6 +236,13 @@ async fn scripts_find_tools() {
             &["\n[\"listed\"]"],
         ),
         ("return await searchTools('quantum entanglement')", false, &["\n[]"]),
+        ("return await searchTools(1)", true, &["The query of searchTools() is a string."]),
+        ("return await searchTools('a', { limit: 0 })", true, &["a whole number from 1"]),
+        ("return await searchTools('a', { limit: 'b' })", true, &["a whole number from 1"]),
+        ("return await searchTools('a', { namespace: 1 })", true, &["The namespace of"]),
+        ("return await describeTool()", true, &["takes the name of a tool"]),
+        ("return await describeNamespace()", true, &["takes the name of a namespace"]),
+        ("ALL_TOOLS.push(1)", true, &["TypeError"]),
         (
             "return await describeTool('listed')",
             false,
@@ -393,6 +420,10 @@ async fn values_are_kept_after_success_only() {
         ("store('a', undefined); store('b', 'x')", false, &[]),
         ("return [load('a'), load('b')]", false, &["[null,\"x\"]"]),
         ("store('c', 'x'.repeat(300000))", true, &["at most 262144"]),
+        ("store('c', 'ä'.repeat(200000)); return load('c').length", false, &["\n200000"]),
+        ("store('f', () => 1)", true, &["store(\"f\"): the value is not JSON."]),
+        ("store(1, 1)", true, &["The key of store() is a string."]),
+        ("load()", true, &["The key of load() is a string."]),
     ];
     check(&trial, table).await;
 }

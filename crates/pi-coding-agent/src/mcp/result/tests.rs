@@ -73,6 +73,24 @@ fn items_of_a_result() {
     }
 }
 
+/// A table of resources and the texts that models get.
+#[test]
+fn contents_of_a_resource() {
+    let directory = tempfile::tempdir().unwrap();
+    let plain = json!({"uri": "x://a", "text": "inside"});
+    let coded = json!({"uri": "x://b", "mimeType": "TEXT/Plain; charset=utf-8", "blob": "e30="});
+    for (contents, expected) in [
+        (json!([plain]), vec!["inside"]),
+        (json!([coded]), vec!["{}"]),
+        (json!([plain, coded]), vec!["x://a:", "inside", "x://b:", "{}"]),
+        (json!([]), vec!["The resource x://a is empty."]),
+    ] {
+        let (result, files) = (json!({ "contents": contents }), Files::new(directory.path()));
+        let output = resource_output("s", "x://a", &result, &files);
+        assert_eq!(texts(&output), expected, "{result}");
+    }
+}
+
 #[test]
 fn binary_data_is_saved() {
     let blob = json!({"content": [{"type": "resource", "resource": {"uri": "x://a", "blob": "AAEC"}},

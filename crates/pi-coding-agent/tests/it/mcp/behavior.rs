@@ -52,8 +52,9 @@ async fn resources_are_listed_and_read() {
     let running = test.start().await;
     let result = test.call(&running, "list_mcp_resources", json!({})).await;
     let listed: Value = serde_json::from_str(&text(&result)).unwrap();
-    let expected = json!({"resources": [{"server": "s", "uri": "x://a", "name": "a", "mimeType": "text/plain"}]});
-    assert_eq!(listed, expected);
+    let resource = json!({"server": "s", "uri": "x://a", "name": "a", "mimeType": "text/plain",
+        "annotations": {"priority": 1}});
+    assert_eq!(listed, json!({"resources": [resource]}));
     let result = test.call(&running, "list_mcp_resource_templates", json!({})).await;
     let listed: Value = serde_json::from_str(&text(&result)).unwrap();
     let template = json!({"server": "s", "uriTemplate": "x://{id}", "name": "t"});
@@ -61,6 +62,8 @@ async fn resources_are_listed_and_read() {
     let read = json!({"server": "s", "uri": "x://a"});
     let result = test.call(&running, "read_mcp_resource", read).await;
     assert_eq!(text(&result), "content of a");
+    let result = test.call(&running, "read_mcp_resource", json!({"server": "s", "uri": ""})).await;
+    assert_eq!((text(&result).as_str(), result.is_error), ("The uri is empty.", true));
     let result =
         test.call(&running, "read_mcp_resource", json!({"server": "t", "uri": "x://a"})).await;
     assert_eq!(text(&result), "MCP server \"t\" has no resources. Servers with resources: s");

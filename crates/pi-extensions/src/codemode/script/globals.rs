@@ -193,6 +193,9 @@ fn install_catalog<'js>(
     let find = move |name: String| catalog.find(&name).map(|tool| tool.name().to_owned());
     host.set("findTool", Function::new(ctx.clone(), find)?)?;
     let catalog = Arc::clone(&globals.catalog);
+    let similar = move |name: String| catalog.similar(&name);
+    host.set("similarTools", Function::new(ctx.clone(), similar)?)?;
+    let catalog = Arc::clone(&globals.catalog);
     let all = move || catalog.all().to_string();
     host.set("allTools", Function::new(ctx.clone(), all)?)?;
     let catalog = Arc::clone(&globals.catalog);
