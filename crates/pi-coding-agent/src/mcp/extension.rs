@@ -59,16 +59,24 @@ impl McpExtension {
         Self { servers, load, state }
     }
 
-    /// Waits until the tools that requests declare are known, but not for long.
-    async fn wait_for_declared(&self) {
-        let declares = |server: &Server| server.config.may_expose(Exposure::Direct);
+    /// Waits until the tools that requests declare are known, but not for long. A resumed session
+    /// has those that it loaded.
+    async fn wait_for_declared(&self, session: &AgentSession) {
+        let missing = session.missing_tools();
+        let declares = |server: &Server| {
+            let prefix = format!("{}__", config::namespace(&server.name));
+            let is_of = |tool: &String| {
+                tool.starts_with(&prefix) || resources::TOOLS.contains(&tool.as_str())
+            };
+            server.config.may_expose(Exposure::Direct) || missing.iter().any(is_of)
+        };
         let waiting = self.servers.wait_for(declares);
         let _ = tokio::time::timeout(FIRST_PROMPT, waiting).await;
     }
 
     async fn before_run(&self, question: &BeforeAgentStart, session: &AgentSession) -> RunStart {
         self.activate(session);
-        self.wait_for_declared().await;
+        self.wait_for_declared(session).await;
         session.refresh_registry();
         let mut options = (*question.options).clone();
         options.sections.retain(|section| section.name() != section::NAME);

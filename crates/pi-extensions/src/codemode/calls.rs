@@ -122,12 +122,8 @@ impl Calls {
         }
     }
 
-    /// Notes a call that is not made, because its script has ended.
-    pub(super) fn refuse(&mut self, request: Request) {
-        self.record(&request);
-    }
-
-    fn record(&mut self, request: &Request) {
+    /// Notes a call: one that begins, or one that is not made because its script has ended.
+    pub(super) fn record(&mut self, request: &Request) {
         // Maps of JSON values can always be written.
         let shown = serde_json::to_string(&request.arguments).unwrap_or_default();
         self.records.push(Record {
@@ -184,7 +180,7 @@ impl Calls {
         if let Some(usage) = usage {
             *self.usage.get_or_insert_default() += usage;
         }
-        // A call that failed then was cancelled, and has no result.
+        // A call that fails after the end of its script was cancelled, and has no result.
         if self.has_ended && finished.is_error {
             return;
         }
@@ -212,7 +208,7 @@ impl Calls {
         self.has_ended = true;
         self.cancel.cancel();
         for request in std::mem::take(&mut self.waiting) {
-            self.refuse(request);
+            self.record(&request);
         }
         let ending = async {
             while let Some((number, finished)) = self.running.next().await {

@@ -44,7 +44,9 @@ impl Catalog {
     pub(super) fn similar(&self, name: &str) -> Option<String> {
         let wanted = identifier(name);
         let ids = || self.ids.iter().map(String::as_str);
-        let mut similar: Vec<&str> = ids().filter(|id| id.contains(&wanted)).collect();
+        // A letter or two are in many names.
+        let contains = |id: &&str| wanted.len() > 2 && id.contains(&wanted);
+        let mut similar: Vec<&str> = ids().filter(contains).collect();
         if similar.is_empty() {
             similar.extend(suggest::nearest(&wanted, ids()));
         }

@@ -14,7 +14,7 @@
 	const NativeTypeError = TypeError;
 	const string = String;
 	const isArray = Array.isArray;
-	const isPositiveInteger = (value) => Number.isSafeInteger(value) && value > 0;
+	const { isSafeInteger } = Number;
 
 	// The engine loops over lengths in native code, which cannot be interrupted. No array of more
 	// elements fits into the memory of a script.
@@ -176,7 +176,7 @@
 		searchTools: async (query, options) => {
 			const { limit = 8, namespace } = options ?? {};
 			expect(typeof query === "string", "The query of searchTools() is a string.");
-			expect(isPositiveInteger(limit), "The limit of searchTools() is a whole number from 1.");
+			expect(isSafeInteger(limit) && limit > 0, "The limit of searchTools() is a whole number from 1.");
 			expect(namespace === undefined || typeof namespace === "string", "The namespace of searchTools() is a string.");
 			return parse(host.searchTools(safe(query), limit, namespace && safe(namespace)));
 		},

@@ -220,7 +220,7 @@ async fn run(
         worker.give_up();
     }
     while let Ok(request) = incoming.try_recv() {
-        calls.refuse(request);
+        calls.record(&request);
     }
     calls.end(cancel.is_cancelled()).await;
     let ended = ended.unwrap_or_else(|| {

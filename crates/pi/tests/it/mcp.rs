@@ -280,6 +280,35 @@ fn a_changed_tool_is_not_called_without_a_new_approval() {
     assert!(message.contains("changed the description of greet"), "{message}");
 }
 
+/// A search declares a tool; the session has it when another process continues it.
+#[test]
+fn a_tool_that_was_loaded_is_there_in_a_continued_session() {
+    let env = TestEnv::new();
+    let server = model(
+        &env,
+        vec![
+            calls("tool_search", json!({ "query": "greet" })),
+            says("Loaded."),
+            calls("mcp__tiny__greet", json!({})),
+            says("Done."),
+        ],
+    );
+    let tiny = json!({ "command": "sh", "args": ["-c", SERVER], "exposure": "deferred" });
+    let servers = json!({ "mcpServers": { "tiny": tiny } }).to_string();
+    std::fs::write(env.agent().join("mcp.json"), servers).unwrap();
+    assert_eq!(env.out(&["-p", "Find it."]), "Loaded.\n");
+    assert_eq!(env.out(&["-p", "--continue", "Greet."]), "Done.\n");
+    let requests = server.requests();
+    let names = |request: &Value| -> Vec<String> {
+        let tools = request["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(!names(&requests[0]).contains(&"mcp__tiny__greet".to_owned()));
+    assert!(names(&requests[2]).contains(&"mcp__tiny__greet".to_owned()));
+    let result = requests[3]["messages"].as_array().unwrap().last().unwrap();
+    assert_eq!(result["content"], "hello");
+}
+
 #[test]
 fn commands_connect_like_a_session() {
     let env = TestEnv::new();

@@ -24,6 +24,15 @@ impl AgentSession {
         names.iter().filter_map(find).collect()
     }
 
+    /// Returns the active tools that are not registered: those that a resumed session had.
+    pub(crate) fn missing_tools(&self) -> Vec<String> {
+        let all = self.all_tools();
+        let is_known = |name: &String| all.iter().any(|tool| tool.declaration().name == *name);
+        let mut names = self.selection().active_tools.clone();
+        names.retain(|name| !is_known(name));
+        names
+    }
+
     /// Gives the model these tools; unknown names are ignored. Tools that stay keep their order,
     /// so that the prompt stays as it is.
     ///
