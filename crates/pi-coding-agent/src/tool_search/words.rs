@@ -12,6 +12,13 @@ const STOP_WORDS: [&str; 21] = [
 pub(super) fn terms(text: &str) -> Vec<String> {
     let mut terms = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric()) {
+        // Most words have one part, and are in lower case already.
+        if word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9')) {
+            if !word.is_empty() && !STOP_WORDS.contains(&word) {
+                terms.push(singular(word.to_owned()));
+            }
+            continue;
+        }
         for part in runs(word).into_iter().flat_map(parts) {
             if part.starts_with(is_unspaced) {
                 terms.extend(pairs(part));
