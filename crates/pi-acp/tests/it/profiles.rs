@@ -1,4 +1,4 @@
-//! Changes of the profile, for which a session is opened anew.
+//! Sessions that are opened anew: with another profile, or as a later request for them says.
 
 use pi_acp::OpenError;
 use pi_ai::faux::Reply;
@@ -155,4 +155,40 @@ async fn a_session_can_be_closed_while_it_is_opened_anew() {
     client.response(changing).await.unwrap();
     client.response(closing).await.unwrap();
     assert_eq!(client.prompt(&session, "gone?").await.unwrap_err()["code"], -32002);
+}
+
+#[tokio::test]
+async fn a_session_that_is_open_gets_the_servers_of_a_later_request() {
+    let stage = Stage::new();
+    stage.model.push(Reply::new().text("One."));
+    stage.model.push(Reply::new().text("Two."));
+    let mut client = stage.client(1, json!({ "session": { "notices": {} } })).await;
+    let session = client.new_session(&stage.project()).await;
+    client.prompt(&session, "one").await.unwrap();
+    let started = stage.project().join("started");
+    let made = std::process::Command::new("mkfifo").arg(&started).status().unwrap();
+    assert!(made.success());
+    // Writing waits for the reader below; then the server ends, which costs only itself.
+    let script = format!("echo ready > {}", started.display());
+    let server = json!({ "name": "tiny", "command": "sh", "args": ["-c", script], "env": [] });
+    let params = json!({ "sessionId": session, "cwd": stage.project(), "mcpServers": [server] });
+    client.call("session/load", params.clone()).await.unwrap();
+    client.prompt(&session, "two").await.unwrap();
+    let started = tokio::task::spawn_blocking(|| std::fs::read_to_string(started).unwrap());
+    assert_eq!(started.await.unwrap(), "ready\n");
+    let context = stage.model.requests().pop().unwrap().context;
+    assert!(format!("{:?}", context.messages).contains("one"));
+
+    // During a run the session stays as it is, and the client is told so.
+    stage.model.push(Reply::new().text("working").hang());
+    let prompt = json!([{ "type": "text", "text": "go" }]);
+    let prompt = json!({ "sessionId": session, "prompt": prompt });
+    let running = client.start("session/prompt", prompt).await;
+    client.until(|f| f["params"]["update"]["content"]["text"] == "working").await;
+    let other = json!({ "sessionId": session, "cwd": stage.project(), "mcpServers": [] });
+    client.call("session/resume", other).await.unwrap();
+    let said = "the session is running: its directories and MCP servers stay as they are";
+    client.until(|frame| frame["params"]["update"]["title"] == said).await;
+    client.notify("session/cancel", json!({ "sessionId": session })).await;
+    assert_eq!(client.response(running).await, Ok(json!({ "stopReason": "cancelled" })));
 }

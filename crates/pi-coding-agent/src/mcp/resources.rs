@@ -271,8 +271,8 @@ async fn items(
             || field("mimeType").replace(' ', "") == "text/html;profile=mcp-app"
     };
     let named = listed.into_iter().filter(|item| !is_interface(item)).map(|item| {
-        // The others are not for models.
-        let is_shown = |field: &str| !matches!(field, "server" | "icons" | "_meta");
+        // Ours, and what is not for models.
+        let is_shown = |field: &str| !matches!(field, "server" | "changed" | "icons" | "_meta");
         let mut named = Map::new();
         named.insert("server".to_owned(), server.name.clone().into());
         if let Value::Object(fields) = item {

@@ -63,7 +63,7 @@ while IFS= read -r line; do
     notifications/*) ;;
     tools/list) reply "$(cat "$directory/tools.json")" ;;
     tools/call) name=${line#*'"name":"'}; call "${name%%'"'*}" ;;
-    resources/list) reply '{"resources":[{"uri":"x://a","name":"a","mimeType":"text/plain","annotations":{"priority":1},"server":"other","icons":[]},{"uri":"ui://b","name":"b"}]}' ;;
+    resources/list) reply '{"resources":[{"uri":"x://a","name":"a","mimeType":"text/plain","annotations":{"priority":1},"server":"other","changed":true,"icons":[]},{"uri":"ui://b","name":"b"}]}' ;;
     resources/templates/list) reply '{"resourceTemplates":[{"uriTemplate":"x://{id}","name":"t"}]}' ;;
     resources/subscribe) reply '{}' ;;
     resources/read) reply '{"contents":[{"uri":"x://a","text":"content of a"}]}' ;;

@@ -119,10 +119,10 @@ async fn waiting_for_tools_is_not_time_of_the_script() {
     let trial = start(|_| {}).await;
     let session = trial.runtime.session();
     let late = |_: ToolWait| -> pi_agent::BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep(Duration::from_millis(1_500)))
+        Box::pin(tokio::time::sleep(Duration::from_millis(3_500)))
     };
     session.extensions().registry().register_tool_wait("test:late", Arc::new(late));
-    let code = "// @options: {\"timeout_ms\": 1000}\nreturn ALL_TOOLS.length > 0";
+    let code = "// @options: {\"timeout_ms\": 3000}\nreturn ALL_TOOLS.length > 0";
     let result = tokio::time::timeout(PATIENCE, run(&trial, code)).await.unwrap();
     assert!(text(&result).ends_with("true"), "{}", text(&result));
 }
