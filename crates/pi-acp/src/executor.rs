@@ -22,13 +22,13 @@ use crate::terminal;
 
 /// Largest file that goes through the client.
 const LARGEST: u64 = 8 << 20;
-/// How long the client has to read or write a file.
+/// Time that the client has to read or write a file.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// The session that an executor works for, known once it is open.
 pub(crate) type Bound = Arc<OnceLock<(String, Arc<Reporter>)>>;
 
-/// What goes through the client.
+/// Operations that go through the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Through {
     pub(crate) reads: bool,

@@ -1,4 +1,4 @@
-//! What a program decides about the agents that it serves.
+//! Decisions of a program about the agents that it serves.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl OpenRequest {
 pub struct Opened {
     /// The runtime with the session.
     pub runtime: AgentRuntime,
-    /// What the user should know.
+    /// Messages that the user should read.
     pub notices: Vec<String>,
 }
 

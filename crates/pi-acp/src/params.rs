@@ -38,7 +38,7 @@ pub(crate) struct Initialize {
     pub(crate) capabilities: Capabilities,
 }
 
-/// What a client offers.
+/// Features that a client offers.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Capabilities {

@@ -24,9 +24,9 @@ use crate::{config, content, handshake, mcp_servers, replay, store, wire};
 
 /// Most sessions that are open at a time.
 const SESSIONS: usize = 32;
-/// How long requests are answered after the client has closed its end.
+/// Time for which requests are answered after the client has closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
-/// How long all sessions have to end.
+/// Time that all sessions have to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves a client until it closes its end, or until `stop` resolves. Then all sessions are ended,

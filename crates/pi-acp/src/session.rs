@@ -48,7 +48,7 @@ pub(crate) struct Session {
     local: AtomicU64,
 }
 
-/// What opening the session needs.
+/// Input for opening the session.
 pub(crate) struct OpenPlan {
     pub(crate) cwd: PathBuf,
     pub(crate) additional_directories: Vec<PathBuf>,

@@ -69,7 +69,7 @@ impl Update {
     }
 }
 
-/// What becomes of the title of a session.
+/// Change of the title of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Title {
     Unchanged,
@@ -102,7 +102,7 @@ pub(crate) enum Status {
     Cancelled,
 }
 
-/// What a tool call shows.
+/// Content that a tool call shows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ToolContent {
     Block(Block),
@@ -181,7 +181,7 @@ impl Severity {
     }
 }
 
-/// What a session is doing.
+/// Activity of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum State {
     Running,
@@ -190,7 +190,7 @@ pub(crate) enum State {
     Idle(Option<Stop>),
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stop {
     EndTurn,

@@ -146,7 +146,7 @@ impl SourceError {
 /// The pending answer of a source.
 pub type Seeking<'a> = Pin<Box<dyn Future<Output = Result<Sought, SourceError>> + Send + 'a>>;
 
-/// One place of a chain.
+/// A place of a chain.
 pub trait Source: Send + Sync {
     /// The name of the source for people, such as `AWS profile`.
     fn name(&self) -> &'static str;

@@ -258,7 +258,7 @@ pub struct NotCreated {
     pub error: CreateError,
     /// Problems in files of the user, often the cause.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the user configured and the session would not have used.
+    /// Configuration of the user that the session would not have used.
     pub omissions: Vec<Omission>,
 }
 
@@ -270,7 +270,7 @@ pub struct Created {
     pub runtime: AgentRuntime,
     /// Problems in files of the user and of extensions, and substitutions that were made.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the user configured and the session does not use.
+    /// Configuration of the user that the session does not use.
     pub omissions: Vec<Omission>,
 }
 

@@ -82,7 +82,7 @@ pub enum GuardError {
     Omitted {
         /// The profile, which does not leave out restrictions.
         profile: Profile,
-        /// What is not loaded.
+        /// Parts that are not loaded.
         omission: Omission,
     },
     /// The machine does not support the required sandbox.

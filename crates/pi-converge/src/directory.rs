@@ -59,7 +59,7 @@ pub enum DirectoryError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         found: u64,
         /// The newest version that can be read.
         known: u32,

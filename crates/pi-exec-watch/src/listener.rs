@@ -29,7 +29,7 @@ pub struct Event {
 /// at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Call {
-    /// It would become another program.
+    /// The process is about to become another program.
     Exec {
         /// The descriptor to which the path is relative, unless that is the working directory.
         directory: Option<i32>,
@@ -40,7 +40,7 @@ pub enum Call {
         /// The bytes of an address.
         pointer: usize,
     },
-    /// It has become another program, which has hardly begun.
+    /// The process has become another program, which has hardly begun.
     Started,
 }
 

@@ -104,7 +104,7 @@ pub(crate) fn resolve(
     Ok(Resolved::File(path))
 }
 
-/// One search for a file.
+/// A search for a file.
 struct Search<'a> {
     access: &'a Access,
     base: &'a Path,

@@ -60,9 +60,9 @@ pub(crate) enum Runs {
     Actions(&'static str),
     /// The script after `-c`.
     Shell(Dialect),
-    /// Its arguments, as text that the shell evaluates.
+    /// The arguments, as text that the shell evaluates.
     Eval,
-    /// Its first operand, when a signal arrives.
+    /// The first operand, when a signal arrives.
     Trap,
     /// Text that the command does not show.
     Text,

@@ -28,11 +28,11 @@ pub struct Incoming {
     pub id: Id,
     /// Name of the method.
     pub method: String,
-    /// Parameters.
+    /// Parameters of the method.
     pub params: Option<Value>,
 }
 
-/// What this side does with messages of the other side.
+/// The handler of messages of the other side.
 pub trait Service: Send + Sync + 'static {
     /// Answers a request. The future is dropped when the connection ends.
     fn request(&self, request: Incoming) -> BoxFuture<'_, Result<Value, Error>>;
@@ -97,7 +97,7 @@ pub enum CallError {
     TooLong(u64),
 }
 
-/// Why a connection ended.
+/// The reason why a connection ended.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Ended {
     /// The other side closed its end.
@@ -116,7 +116,7 @@ pub enum Ended {
 
 type Outcome = Result<Value, CallError>;
 
-/// One end of a connection. Clones share it.
+/// This end of a connection. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Connection(Arc<Shared>);
 
@@ -364,7 +364,7 @@ impl Connection {
     }
 }
 
-/// What a reader needs to answer requests.
+/// The state that a reader needs to answer requests.
 struct Serving {
     service: Arc<dyn Service>,
     permits: Arc<Semaphore>,

@@ -5,17 +5,17 @@
 pub struct Lines {
     limit: usize,
     kept: Vec<u8>,
-    /// What is known of the line, if it is over the limit.
+    /// Facts about the line, if it is over the limit.
     too_long: Option<TooLong>,
 }
 
-/// How much is kept of each end of a line that is too long.
+/// Bytes that are kept of each end of a line over the limit.
 const KEPT: usize = 64;
 
 /// A line over the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLong {
-    /// Length in bytes.
+    /// Length of the line in bytes.
     pub length: u64,
     /// The first bytes.
     pub head: Vec<u8>,
@@ -23,7 +23,7 @@ pub struct TooLong {
     pub tail: Vec<u8>,
 }
 
-/// One line.
+/// A line of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// A line without its end.

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 /// The id of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Id {
-    /// A whole number.
+    /// An id that is a whole number.
     Number(i64),
-    /// A text.
+    /// An id that is a text.
     Text(String),
 }
 
@@ -88,10 +88,10 @@ pub struct Response {
     pub result: Result<Value, Error>,
 }
 
-/// One message.
+/// A message of the protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// A call.
+    /// A call that expects a response.
     Request(Request),
     /// A message without a response.
     Notification(Notification),
@@ -105,7 +105,7 @@ pub enum Message {
 pub struct Error {
     /// Kind of the error.
     pub code: i64,
-    /// One sentence for people.
+    /// Description of the error, for people.
     #[serde(default)]
     pub message: String,
     /// More about the error, as its method defines it.
@@ -130,7 +130,7 @@ impl Error {
         Self { code, message: message.into(), data: None }
     }
 
-    /// Adds data.
+    /// Adds data to the error.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
@@ -162,7 +162,7 @@ pub enum Invalid {
     /// The JSON value is not a message.
     #[error("not a JSON-RPC message: {problem}")]
     Shape {
-        /// What is wrong.
+        /// Description of the problem.
         problem: &'static str,
         /// Id of the message, if it has one.
         id: Option<Id>,
@@ -191,22 +191,22 @@ impl Invalid {
 }
 
 impl Message {
-    /// Makes a request.
+    /// Creates a message with a request.
     pub fn request(id: Id, method: impl Into<String>, params: Option<Value>) -> Self {
         Self::Request(Request { id, method: method.into(), params })
     }
 
-    /// Makes a notification.
+    /// Creates a message with a notification.
     pub fn notification(method: impl Into<String>, params: Option<Value>) -> Self {
         Self::Notification(Notification { method: method.into(), params })
     }
 
-    /// Makes a response.
+    /// Creates a message with a response.
     pub fn response(id: Id, result: Result<Value, Error>) -> Self {
         Self::Response(Response { id: Some(id), result })
     }
 
-    /// Reads a message.
+    /// Parses the text of a message.
     pub fn parse(text: &[u8]) -> Result<Self, Invalid> {
         Self::from_value(parse_bounded(text)?)
     }

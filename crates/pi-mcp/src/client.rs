@@ -35,7 +35,7 @@ use incoming::Inbox;
 use subscriptions::Subscriptions;
 use tools::KnownTools;
 
-/// What is known of a server.
+/// Facts about a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     /// Era of the conversation.
@@ -44,9 +44,9 @@ pub struct Facts {
     pub version: String,
     /// Name and version of the server.
     pub server: Option<Implementation>,
-    /// What the server can do.
+    /// Capabilities of the server.
     pub capabilities: ServerCapabilities,
-    /// How to use the server.
+    /// Instructions for models that use the server.
     pub instructions: Option<String>,
 }
 

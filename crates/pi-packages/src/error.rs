@@ -50,7 +50,7 @@ pub enum PackageError {
     UnsupportedDependency {
         /// Name of the dependency.
         name: String,
-        /// Its specification.
+        /// Specification of the dependency.
         spec: String,
         /// The package that depends on it.
         of: String,
@@ -58,7 +58,7 @@ pub enum PackageError {
     /// A required package does not support this platform.
     #[error("{package} does not support this platform")]
     Platform {
-        /// Name and version.
+        /// Name and version of the package.
         package: String,
     },
     /// The dependencies are more than any real package has.
@@ -77,7 +77,7 @@ pub enum PackageError {
         "the checksum of {package} is wrong: expected {expected}, got {actual}; nothing was installed"
     )]
     Integrity {
-        /// Name and version.
+        /// Name and version of the package.
         package: String,
         /// Checksum of the registry or the lock file.
         expected: String,
@@ -87,7 +87,7 @@ pub enum PackageError {
     /// The registry gives no checksum.
     #[error("the registry has no checksum for {package}; nothing was installed")]
     NoIntegrity {
-        /// Name and version.
+        /// Name and version of the package.
         package: String,
     },
     /// The registry changed a version that is locked.
@@ -95,7 +95,7 @@ pub enum PackageError {
         "{package} has changed in the registry: the lock file has {locked}, the registry {found}; if you expect this, remove the package first"
     )]
     Changed {
-        /// Name and version.
+        /// Name and version of the package.
         package: String,
         /// Checksum of the lock file.
         locked: String,
@@ -105,7 +105,7 @@ pub enum PackageError {
     /// The archive of a package is refused.
     #[error("{package}: {source}")]
     Archive {
-        /// Name and version.
+        /// Name and version of the package.
         package: String,
         /// The reason.
         source: ArchiveError,
@@ -113,7 +113,7 @@ pub enum PackageError {
     /// The archive contains another package than the registry says.
     #[error("the archive of {package} contains {found}; nothing was installed")]
     OtherPackage {
-        /// Name and version.
+        /// Name and version of the package.
         package: String,
         /// Name and version in the archive.
         found: String,
@@ -126,7 +126,7 @@ pub enum PackageError {
     Command {
         /// The command line.
         command: String,
-        /// Its exit code; `None` after a signal.
+        /// Exit code of the program; `None` after a signal.
         code: Option<i32>,
     },
     /// A program cannot be started.

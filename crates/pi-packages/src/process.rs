@@ -1,4 +1,4 @@
-//! Other programs: git, and the command that the user set as npm. They never ask questions.
+//! External programs: git, and the command that the user set as npm. They never ask questions.
 
 use std::path::Path;
 use std::process::Stdio;

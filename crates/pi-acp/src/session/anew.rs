@@ -14,7 +14,7 @@ use crate::config;
 use crate::errors::no_session;
 use crate::update::{Severity, Update};
 
-/// What a session keeps when it is opened anew.
+/// State that a session keeps when it is opened anew.
 struct Kept {
     selector: SessionSelector,
     model: Option<Arc<Model>>,

@@ -21,7 +21,7 @@ pub(super) struct Started {
     pub(super) live: Live,
     /// Id for the client.
     pub(super) id: String,
-    /// What the user should know.
+    /// Messages that the user should read.
     pub(super) notices: Vec<String>,
 }
 

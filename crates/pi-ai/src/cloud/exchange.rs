@@ -1,4 +1,4 @@
-//! One request to a metadata server or token endpoint: limited in time and size, never redirected.
+//! A request to a metadata server or token endpoint: limited in time and size, never redirected.
 //!
 //! Errors name the host and the reason that the server gives. They quote neither URLs, which may
 //! have parameters, nor the secrets of the request, which servers like to repeat.

@@ -92,7 +92,7 @@ impl Callback {
 pub(super) struct Serving {
     answers: mpsc::Receiver<Redirected>,
     tasks: JoinSet<()>,
-    /// Its drop ends the tasks.
+    /// The drop of this value ends the tasks.
     end: watch::Sender<()>,
 }
 

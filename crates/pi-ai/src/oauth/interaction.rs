@@ -40,7 +40,7 @@ pub enum PromptKind {
     },
     /// A line that must not be shown.
     Secret,
-    /// One of several values; the answer is the value.
+    /// A choice of several values; the answer is the value.
     Select {
         /// Values and labels.
         choices: Vec<(String, String)>,

@@ -40,7 +40,7 @@ pub(crate) struct Services {
     /// Decision of an extension whether the project is trusted.
     trusted: Option<bool>,
     problems: Vec<Diagnostic>,
-    /// What the files configure and no session uses.
+    /// Configuration of the files that no session uses.
     pub(super) omissions: Vec<Omission>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Services {
 pub(crate) struct Built {
     pub(crate) session: AgentSession,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// What the user configured and the session does not use.
+    /// Configuration of the user that the session does not use.
     pub(crate) omissions: Vec<Omission>,
     pub(crate) failures: Vec<ExtensionFailure>,
 }

@@ -385,7 +385,7 @@ impl Theme {
     }
 }
 
-/// What the footer shows besides the session.
+/// Content of the footer besides the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FooterData {
     /// Branch of the repository, `detached` without one; `None` outside of a repository.

@@ -21,11 +21,11 @@ use crate::Environment;
 /// The rules that count for the programs that a command starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Watching {
-    /// Those that ask or forbid: no one has approved the command.
+    /// Rules that ask or forbid: no one has approved the command.
     Unapproved,
-    /// Those that forbid.
+    /// Rules that forbid.
     Approved,
-    /// Those that ask or forbid, also for the first program, which is not a shell of our own.
+    /// Rules that ask or forbid, also for the first program, which is not a shell of our own.
     WithFirst,
     /// None: the command raises its privileges, which a watched one cannot.
     Off,
@@ -41,7 +41,7 @@ pub(super) struct Watcher {
     started: OnceLock<Result<Started, String>>,
 }
 
-/// What the judge consists of.
+/// Parts of the judge.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 struct Parts {
     policy: Arc<RwLock<Policy>>,

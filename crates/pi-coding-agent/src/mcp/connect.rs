@@ -1,4 +1,4 @@
-//! One attempt to connect a server, and the lists that a connection begins with.
+//! An attempt to connect a server, and the lists that a connection begins with.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What commands and dialogs ask of servers, beside their states.
+//! Requests of commands and dialogs to servers, beside their states.
 
 use pi_mcp::client::Facts;
 

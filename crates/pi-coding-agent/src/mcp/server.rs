@@ -1,4 +1,4 @@
-//! One server of a session: its configuration, its lists and its connection.
+//! A server of a session: its configuration, its lists and its connection.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use super::state::{ConfiguredServer, Origin, ServerState, ServerStatus};
 use super::watched::Watched;
 use crate::Environment;
 
-/// One server of a session.
+/// A server of a session.
 pub(super) struct Server {
     pub(super) name: String,
     pub(super) origin: Origin,

@@ -77,9 +77,9 @@ fn is_account(name: &str) -> bool {
 /// The accounts that were chosen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Accounts {
-    /// Those of the settings, by provider.
+    /// Accounts of the settings, by provider.
     pub(super) configured: BTreeMap<String, String>,
-    /// Those of the command line.
+    /// Accounts of the command line.
     pub(super) given: BTreeMap<String, CredentialName>,
 }
 

@@ -65,7 +65,7 @@ pub enum SelectModelError {
     /// The model cannot be used, and no other replaces it.
     #[error("{origin}{model} cannot be used: {reason}")]
     Unusable {
-        /// Where the model was named.
+        /// Place where the model was named.
         origin: ModelOrigin,
         /// Provider and id of the model.
         model: String,

@@ -37,7 +37,7 @@ struct Known {
     all: Arc<[Arc<dyn AgentTool>]>,
     /// Names of the registry's tools that are active as soon as they are registered.
     registered: Vec<String>,
-    /// Those of them that are new since their activation was last considered.
+    /// The tools that are new since their activation was last considered.
     added: Vec<String>,
 }
 

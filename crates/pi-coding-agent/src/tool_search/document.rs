@@ -1,4 +1,4 @@
-//! What the search knows about a tool.
+//! Facts that the search knows about a tool.
 
 use serde_json::Value;
 

@@ -34,7 +34,7 @@ pub enum TaskSource {
     File {
         /// Name of the file, for messages.
         name: String,
-        /// Its content.
+        /// Content of the file.
         text: String,
         /// The directory that its paths are relative to.
         directory: PathBuf,

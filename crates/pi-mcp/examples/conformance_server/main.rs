@@ -17,7 +17,7 @@ use pi_mcp::server::{
 };
 use serde_json::{Map, Value, json};
 
-/// One red pixel.
+/// A picture with one red pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 struct Fixtures;

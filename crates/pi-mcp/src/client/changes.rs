@@ -12,9 +12,9 @@ use super::incoming::Inbox;
 
 /// The most changes that wait; a server has no reason to announce more resources.
 const MAX_PENDING: usize = 1_000;
-/// How long notices are collected.
+/// Time for which notices are collected.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// How long notices are collected at most, while they do not stop.
+/// Longest time for which notices are collected, while they do not stop.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Changes that were announced and not delivered yet.

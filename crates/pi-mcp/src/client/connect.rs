@@ -104,7 +104,7 @@ pub(super) struct Start<'a> {
     pub(super) options: &'a ClientOptions,
 }
 
-/// What an answer to `server/discover` says.
+/// Meaning of an answer to `server/discover`.
 enum Judged {
     Modern(Box<Facts>),
     Legacy,

@@ -11,7 +11,7 @@ pub enum ClientError {
     /// The server answered with an error.
     #[error("the server answered: {0}")]
     Remote(#[from] Error),
-    /// The connection ended.
+    /// The connection to the server ended.
     #[error("the connection ended: {0}")]
     Closed(String),
     /// The server did not answer in time.
@@ -19,7 +19,7 @@ pub enum ClientError {
     TimedOut {
         /// Name of the method.
         method: String,
-        /// The limit.
+        /// The time limit of the request.
         seconds: u64,
     },
     /// The caller cancelled the request.
@@ -33,7 +33,7 @@ pub enum ClientError {
     Invalid {
         /// Name of the method.
         method: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
     /// The answer is over a limit.
@@ -45,7 +45,7 @@ pub enum ClientError {
     /// The server answered with an HTTP error.
     #[error("HTTP {status}{}", excerpt(.body))]
     Http {
-        /// Status code.
+        /// Status code of the response.
         status: u16,
         /// Start of the body.
         body: String,

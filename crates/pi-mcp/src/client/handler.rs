@@ -1,4 +1,4 @@
-//! What a client does with questions and news of its server.
+//! Reactions of a client to questions and notices of its server.
 
 use pi_jsonrpc::Error;
 
@@ -7,7 +7,7 @@ use crate::protocol::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, LogMessage, Root, methods,
 };
 
-/// What changed at a server.
+/// Changes of a server's lists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Changed {
     /// The list of tools.

@@ -1,4 +1,4 @@
-//! What a server sends by itself: questions, progress, log messages, changes.
+//! Messages that a server sends by itself: questions, progress, log messages, changes.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -19,14 +19,14 @@ const MAX_BYTES: usize = 32 << 20;
 /// The most problems that are reported.
 const MAX_PROBLEMS: usize = 20;
 
-/// A whole list.
+/// A list with all its pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List<T> {
     /// The items.
     pub items: Vec<T>,
-    /// How long the list stays fresh, in milliseconds: the shortest time of its pages (modern).
+    /// Time for which the list stays fresh, in milliseconds: the shortest of its pages (modern).
     pub ttl_ms: Option<u64>,
-    /// Who may share the list (modern).
+    /// Clients that may share the list (modern).
     pub cache_scope: Option<CacheScope>,
     /// Items that were left out, with the reasons.
     pub problems: Vec<String>,

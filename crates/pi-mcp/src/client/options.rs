@@ -1,4 +1,4 @@
-//! How a client connects and calls.
+//! Options of connections and calls of a client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use pi_protocol::CancelToken;
 use super::Handler;
 use crate::protocol::{ClientCapabilities, Era, Implementation, LoggingLevel, Progress};
 
-/// How a client connects.
+/// Options of a connection.
 #[derive(Clone)]
 pub struct ClientOptions {
     /// Name and version of the client.
     pub info: Implementation,
-    /// What the client offers to servers. Other questions are refused.
+    /// Features that the client offers to servers. Other questions are refused.
     pub capabilities: ClientCapabilities,
     /// Answers questions of the server.
     pub handler: Arc<dyn Handler>,
-    /// How long a request waits for an answer or for progress.
+    /// Time for which a request waits for an answer or for progress.
     pub timeout: Duration,
     /// The era of the server, if it is known. A wrong one costs one request.
     pub known_era: Option<Era>,
-    /// How long a server may be silent until it is also asked in the manner of the legacy era.
+    /// Silence of a server after which it is also asked in the manner of the legacy era.
     pub probe_wait: Duration,
     /// The level of log messages that modern servers are asked for. Legacy servers choose it
     /// themselves until [`Client::set_log_level`](super::Client::set_log_level).
@@ -55,14 +55,14 @@ impl fmt::Debug for ClientOptions {
     }
 }
 
-/// How one request is made.
+/// Options of one request.
 #[derive(Clone, Default)]
 pub struct CallOptions {
     /// Cancels the request.
     pub cancel: Option<CancelToken>,
     /// Gets the progress of the request. It must not block.
     pub on_progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    /// How long the request waits, if not as long as others.
+    /// Time for which the request waits, if not as long as others.
     pub timeout: Option<Duration>,
 }
 

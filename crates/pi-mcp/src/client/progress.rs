@@ -21,7 +21,7 @@ struct Waiting {
     alive: Arc<Notify>,
 }
 
-/// One request; it leaves the table with this value.
+/// A request; it leaves the table with this value.
 pub(crate) struct Watched {
     table: Arc<ProgressTable>,
     id: OnceLock<Id>,

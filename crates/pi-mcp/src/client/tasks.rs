@@ -15,7 +15,7 @@ use crate::protocol::{Progress, Task, TaskStatus, methods};
 /// The pause between two questions for the state, if the server names none, and its limits.
 const POLL: Duration = Duration::from_secs(1);
 const POLL_LIMITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(60));
-/// How long the cancellation of a task may take.
+/// Time limit for the cancellation of a task.
 const CANCEL_LIMIT: Duration = Duration::from_secs(10);
 
 impl Client {

@@ -10,7 +10,7 @@ use super::tool_headers::{HeaderRule, header_rules, headers};
 use super::{CallOptions, Client, ClientError, List};
 use crate::protocol::{CallToolResult, Era, Tool, errors, methods, tasks};
 
-/// What a call of a tool needs to know, from the last list.
+/// Facts from the last list that a call of a tool needs.
 #[derive(Debug, Clone, Default)]
 struct KnownTool {
     headers: Vec<HeaderRule>,

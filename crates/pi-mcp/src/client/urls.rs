@@ -13,7 +13,7 @@ use crate::protocol::{ElicitParams, methods};
 
 /// The most URLs of one error.
 const MAX_URLS: usize = 10;
-/// How long a person may take at a URL.
+/// Time that a person has at a URL.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 
 impl Client {

@@ -1,4 +1,4 @@
-//! What a client or a server can do.
+//! Capabilities of clients and servers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub struct ClientCapabilities {
     /// Extensions by name.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extensions: Extra,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -39,12 +39,12 @@ pub struct ListChanged {
     /// Single resources can be subscribed to.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub subscribe: bool,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// What a client offers for sampling.
+/// Features that a client offers for sampling.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sampling {
@@ -60,10 +60,10 @@ pub struct Sampling {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Elicitation {
-    /// Forms.
+    /// Forms that the client shows to the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Value>,
-    /// URLs to open.
+    /// URLs that the client opens for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<Value>,
 }
@@ -93,7 +93,7 @@ pub struct ServerCapabilities {
     /// Extensions by name.
     #[serde(skip_serializing_if = "Extra::is_empty")]
     pub extensions: Extra,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }

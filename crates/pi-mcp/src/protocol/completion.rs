@@ -8,7 +8,7 @@ use super::Extra;
 /// Parameters of `completion/complete`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompleteParams {
-    /// What has the argument.
+    /// Owner of the argument.
     #[serde(rename = "ref")]
     pub reference: CompletionReference,
     /// The argument, and its value so far.
@@ -18,7 +18,7 @@ pub struct CompleteParams {
     pub context: Option<Value>,
 }
 
-/// What has an argument.
+/// Owner of an argument.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum CompletionReference {
@@ -39,9 +39,9 @@ pub enum CompletionReference {
 /// An argument, and its value so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompletionArgument {
-    /// Name.
+    /// Name of the argument.
     pub name: String,
-    /// Value.
+    /// Value of the argument so far.
     pub value: String,
 }
 
@@ -50,7 +50,7 @@ pub struct CompletionArgument {
 pub struct CompleteResult {
     /// The values.
     pub completion: Completion,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -9,11 +9,11 @@ use super::{Extra, Resource};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
-    /// Text.
+    /// Text in plain form.
     Text {
-        /// The text.
+        /// The text of the content.
         text: String,
-        /// Anything else.
+        /// Fields that this version does not know.
         #[serde(flatten)]
         extra: Extra,
     },
@@ -22,9 +22,9 @@ pub enum ContentBlock {
     Image {
         /// The image in base64.
         data: String,
-        /// Its kind.
+        /// MIME type of the data.
         mime_type: String,
-        /// Anything else.
+        /// Fields that this version does not know.
         #[serde(flatten)]
         extra: Extra,
     },
@@ -33,17 +33,17 @@ pub enum ContentBlock {
     Audio {
         /// The sound in base64.
         data: String,
-        /// Its kind.
+        /// MIME type of the data.
         mime_type: String,
-        /// Anything else.
+        /// Fields that this version does not know.
         #[serde(flatten)]
         extra: Extra,
     },
     /// The contents of a resource.
     Resource {
-        /// The contents.
+        /// Contents of the resource.
         resource: ResourceContents,
-        /// Anything else.
+        /// Fields that this version does not know.
         #[serde(flatten)]
         extra: Extra,
     },
@@ -55,7 +55,7 @@ pub enum ContentBlock {
 }
 
 impl ContentBlock {
-    /// Makes a text.
+    /// Creates a piece of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), extra: Extra::new() }
     }
@@ -78,13 +78,13 @@ pub struct ResourceContents {
     /// Kind of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// The text.
+    /// The text of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The bytes in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -23,7 +23,7 @@ pub struct ElicitParams {
     /// Id of the question, for the notice that it is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -44,15 +44,15 @@ impl ElicitParams {
     }
 }
 
-/// What the user did.
+/// Reaction of the user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
-    /// Answered.
+    /// The user answered the question.
     Accept,
-    /// Said no.
+    /// The user declined to answer.
     Decline,
-    /// Closed the question.
+    /// The user closed the question.
     #[default]
     Cancel,
 }
@@ -60,7 +60,7 @@ pub enum ElicitAction {
 /// Result of `elicitation/create`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ElicitResult {
-    /// What the user did.
+    /// Reaction of the user.
     pub action: ElicitAction,
     /// The fields of the form.
     #[serde(default, skip_serializing_if = "Option::is_none")]

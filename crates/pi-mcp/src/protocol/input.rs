@@ -17,15 +17,15 @@ pub const INPUT_REQUIRED: &str = "input_required";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct InputRequired {
-    /// `input_required`.
+    /// The constant `input_required`.
     pub result_type: String,
-    /// Questions by key.
+    /// Questions to the client, by key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_requests: Option<BTreeMap<String, InputRequest>>,
     /// A text that only the server understands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_state: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -35,7 +35,7 @@ pub struct InputRequired {
 pub struct InputRequest {
     /// Name of the method.
     pub method: String,
-    /// Parameters.
+    /// Parameters of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
 }

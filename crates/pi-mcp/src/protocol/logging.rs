@@ -41,10 +41,10 @@ impl LoggingLevel {
     }
 }
 
-/// A log message.
+/// A log message of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogMessage {
-    /// Weight.
+    /// Severity of the message.
     pub level: LoggingLevel,
     /// Part of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -42,7 +42,7 @@ pub const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
 pub const COMPLETE: &str = "completion/complete";
 /// Chooses the level of log messages (legacy).
 pub const SET_LEVEL: &str = "logging/setLevel";
-/// A log message.
+/// A log message of the server.
 pub const MESSAGE: &str = "notifications/message";
 /// Asks the client for its roots.
 pub const ROOTS_LIST: &str = "roots/list";
@@ -52,7 +52,7 @@ pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 pub const CREATE_MESSAGE: &str = "sampling/createMessage";
 /// Asks the user.
 pub const ELICIT: &str = "elicitation/create";
-/// What a URL was opened for is done (legacy).
+/// The purpose of an opened URL is fulfilled (legacy).
 pub const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 /// Asks for change notifications (modern).
 pub const LISTEN: &str = "subscriptions/listen";

@@ -10,12 +10,12 @@ pub struct Progress {
     /// The token of the request.
     #[serde(default)]
     pub progress_token: Value,
-    /// How much is done.
+    /// Amount of work that is done.
     pub progress: f64,
-    /// How much is to be done.
+    /// Total amount of work, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// What is being done.
+    /// Description of the current step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

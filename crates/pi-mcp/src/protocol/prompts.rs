@@ -7,18 +7,18 @@ use super::{ContentBlock, Extra};
 /// A prompt of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {
-    /// Name.
+    /// Name of the prompt.
     pub name: String,
-    /// Name for people.
+    /// Display name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the prompt is for.
+    /// Purpose of the prompt, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Arguments.
+    /// Arguments of the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -26,36 +26,36 @@ pub struct Prompt {
 /// An argument of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PromptArgument {
-    /// Name.
+    /// Name of the argument.
     pub name: String,
-    /// What the argument is for.
+    /// Purpose of the argument, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The prompt needs the argument.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// Who speaks.
+/// Role of the speaker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The user.
+    /// The user of the client.
     #[default]
     User,
-    /// The model.
+    /// The model of the client.
     Assistant,
 }
 
 /// A message of a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PromptMessage {
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Role,
-    /// What is said.
+    /// Content of the message.
     pub content: ContentBlock,
 }
 
@@ -63,12 +63,12 @@ pub struct PromptMessage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GetPromptResult {
-    /// What the prompt is for.
+    /// Purpose of the prompt, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The messages.
+    /// Messages of the prompt.
     pub messages: Vec<PromptMessage>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -9,21 +9,21 @@ use super::{Extra, ResourceContents};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// Address.
+    /// Address of the resource.
     pub uri: String,
-    /// Name.
+    /// Name of the resource.
     #[serde(default)]
     pub name: String,
-    /// Name for people.
+    /// Display name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the resource is.
+    /// Description of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Kind.
+    /// MIME type of the resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Size in bytes.
+    /// Size of the resource in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Anything else, such as annotations and icons.
@@ -37,19 +37,19 @@ pub struct Resource {
 pub struct ResourceTemplate {
     /// Address with places for variables (RFC 6570).
     pub uri_template: String,
-    /// Name.
+    /// Name of the resource.
     #[serde(default)]
     pub name: String,
-    /// Name for people.
+    /// Display name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the resources are.
+    /// Description of the resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Kind of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -60,13 +60,13 @@ pub struct ResourceTemplate {
 pub struct ReadResourceResult {
     /// The contents; several for a folder, for example.
     pub contents: Vec<ResourceContents>,
-    /// How long the result stays fresh, in milliseconds (modern).
+    /// Time for which the result stays fresh, in milliseconds (modern).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may share the result (modern).
+    /// Clients that may share the result (modern).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::Extra;
 
-/// A folder.
+/// A directory that the client offers to servers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Root {
-    /// Address: `file:///…`.
+    /// Address of the directory: `file:///…`.
     pub uri: String,
-    /// Name for people.
+    /// Display name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -20,6 +20,6 @@ pub struct Root {
 /// Result of `roots/list`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ListRootsResult {
-    /// The folders.
+    /// The directories that the client offers.
     pub roots: Vec<Root>,
 }

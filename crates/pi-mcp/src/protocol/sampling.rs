@@ -16,7 +16,7 @@ pub struct CreateMessageParams {
     pub system_prompt: Option<String>,
     /// The longest answer, in tokens.
     pub max_tokens: u64,
-    /// Temperature.
+    /// Temperature of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Texts that end the answer.
@@ -28,10 +28,10 @@ pub struct CreateMessageParams {
     /// Tools that the model may call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<super::Tool>,
-    /// How the model chooses tools.
+    /// Rule by which the model chooses tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<Value>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -39,9 +39,9 @@ pub struct CreateMessageParams {
 /// A message of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SamplingMessage {
-    /// Who speaks.
+    /// Role of the speaker.
     pub role: Role,
-    /// What is said: one piece or several.
+    /// Content of the message: one piece or several.
     #[serde(deserialize_with = "one_or_several")]
     pub content: Vec<ContentBlock>,
 }
@@ -50,7 +50,7 @@ pub struct SamplingMessage {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageResult {
-    /// Who speaks: the model.
+    /// Role of the speaker: the model.
     pub role: Role,
     /// The answer: a [`ContentBlock`], or a list of them.
     pub content: Value,

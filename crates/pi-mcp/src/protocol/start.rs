@@ -8,15 +8,15 @@ use super::{ClientCapabilities, Extra, ServerCapabilities};
 /// The name and version of a program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Implementation {
-    /// Name.
+    /// Name of the program.
     pub name: String,
-    /// Version.
+    /// Version of the program.
     #[serde(default)]
     pub version: String,
-    /// Name for people.
+    /// Display name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -34,7 +34,7 @@ impl Implementation {
 pub struct InitializeParams {
     /// The newest version of the client.
     pub protocol_version: String,
-    /// What the client can do.
+    /// Capabilities of the client.
     #[serde(default)]
     pub capabilities: ClientCapabilities,
     /// The client.
@@ -47,15 +47,15 @@ pub struct InitializeParams {
 pub struct InitializeResult {
     /// The version of the conversation.
     pub protocol_version: String,
-    /// What the server can do.
+    /// Capabilities of the server.
     #[serde(default)]
     pub capabilities: ServerCapabilities,
     /// The server.
     pub server_info: Implementation,
-    /// How to use the server.
+    /// Instructions for models that use the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -66,22 +66,22 @@ pub struct InitializeResult {
 pub struct DiscoverResult {
     /// Versions that the server knows.
     pub supported_versions: Vec<String>,
-    /// What the server can do.
+    /// Capabilities of the server.
     #[serde(default)]
     pub capabilities: ServerCapabilities,
-    /// How to use the server.
+    /// Instructions for models that use the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// How long the result stays fresh, in milliseconds.
+    /// Time for which the result stays fresh, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Who may share the result.
+    /// Clients that may share the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_scope: Option<CacheScope>,
-    /// Metadata.
+    /// Metadata of the protocol (`_meta`).
     #[serde(rename = "_meta", default, skip_serializing_if = "Extra::is_empty")]
     pub meta: Extra,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }

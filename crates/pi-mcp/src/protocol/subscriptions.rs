@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a client wants to hear of, or what a server agreed to.
+/// Subscriptions that a client requests, or that a server agreed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SubscriptionFilter {

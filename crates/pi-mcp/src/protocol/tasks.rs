@@ -54,10 +54,10 @@ pub struct Task {
     /// Time of the last change (RFC 3339).
     #[serde(default)]
     pub last_updated_at: String,
-    /// How often to poll, in milliseconds (modern).
+    /// Interval for polling, in milliseconds (modern).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
-    /// How often to poll, in milliseconds (2025-11-25).
+    /// Interval for polling, in milliseconds (2025-11-25).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval: Option<u64>,
     /// The result of a completed task (modern).

@@ -9,12 +9,12 @@ use super::{ContentBlock, Extra};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Name.
+    /// Name of the tool.
     pub name: String,
-    /// Name for people.
+    /// Display name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the tool does.
+    /// Description of the tool, for models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of the arguments.
@@ -23,13 +23,13 @@ pub struct Tool {
     /// JSON Schema of the structured result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// What the server says about the tool's effects.
+    /// Hints of the server about the tool's effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
-    /// How the tool runs (2025-11-25).
+    /// Support for running the tool as a task (2025-11-25).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<ToolExecution>,
-    /// Metadata.
+    /// Metadata of the protocol (`_meta`).
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
     /// Anything else, such as icons.
@@ -37,11 +37,11 @@ pub struct Tool {
     pub extra: Extra,
 }
 
-/// What a server says about the effects of a tool. A hint, never a permission.
+/// Hints of a server about the effects of a tool, never a permission.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolAnnotations {
-    /// Name for people.
+    /// Display name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The tool changes nothing.
@@ -56,19 +56,19 @@ pub struct ToolAnnotations {
     /// The tool reaches the outside world.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// How a tool runs.
+/// Support of a tool for running as a task.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ToolExecution {
     /// `required`, `optional` or `forbidden`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_support: Option<String>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
@@ -86,7 +86,7 @@ impl Tool {
 pub struct CallToolParams {
     /// Name of the tool.
     pub name: String,
-    /// Arguments.
+    /// Arguments of the call.
     #[serde(default, skip_serializing_if = "Extra::is_empty")]
     pub arguments: Extra,
     /// Anything else: `_meta`, `task`, `inputResponses`, `requestState`.
@@ -109,10 +109,10 @@ pub struct CallToolResult {
     /// Kind of the result (modern).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_type: Option<String>,
-    /// Metadata.
+    /// Metadata of the protocol (`_meta`).
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
-    /// Anything else.
+    /// Fields that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }

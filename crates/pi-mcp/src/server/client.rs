@@ -1,4 +1,4 @@
-//! What a server knows about the client of a request.
+//! Facts that a server knows about the client of a request.
 
 use pi_jsonrpc::Error;
 use serde_json::{Map, Value, json};

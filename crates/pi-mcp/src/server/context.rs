@@ -19,13 +19,13 @@ use super::service::Change;
 pub struct Question {
     /// Name of the answer.
     pub key: String,
-    /// What is asked for.
+    /// Kind of the requested input.
     pub kind: QuestionKind,
     /// Parameters, as the protocol defines them.
     pub params: Value,
 }
 
-/// What a question asks for.
+/// Kinds of input that a question requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuestionKind {
     /// An answer of the user.
@@ -138,7 +138,7 @@ impl ProgressToken {
     }
 }
 
-/// What a running call sends to the one who drives it.
+/// Events that a running call sends to its driver.
 #[derive(Debug)]
 pub(super) enum Event {
     Notify(Notification),

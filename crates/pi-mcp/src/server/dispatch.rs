@@ -20,7 +20,7 @@ const PAGE: usize = 200;
 /// The most values of a completion.
 const COMPLETIONS: usize = 100;
 
-/// What follows from a request.
+/// Consequence of a request.
 #[derive(Debug)]
 pub(super) enum Step {
     /// The request has its response.

@@ -42,7 +42,7 @@ const HEADERS_WAIT: Duration = Duration::from_secs(15);
 /// The time after which a connection that the system refused is tried again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Who may use a server over HTTP.
+/// Access rules of a server over HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct HttpOptions {
     /// Hosts that requests may name besides those of this machine's loopback, such as

@@ -17,7 +17,7 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 /// The most resources of a subscription.
 const RESOURCES: usize = 1_000;
 
-/// What a client wants to hear about, as far as the server offers it.
+/// Subscriptions of a client, as far as the server offers them.
 #[derive(Debug, Default)]
 pub(super) struct Filter {
     tools: bool,

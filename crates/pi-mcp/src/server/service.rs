@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::context::Context;
 
-/// What clients can list.
+/// Lists that clients can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // The names say it.
 pub enum Listing {
@@ -117,15 +117,15 @@ impl Offers {
 /// The identity of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {
-    /// Name for programs.
+    /// Name of the server for programs.
     pub name: String,
-    /// Name for people.
+    /// Display name for people.
     pub title: Option<String>,
     /// Version of the program.
     pub version: String,
-    /// How a model should use the server.
+    /// Instructions for models that use the server.
     pub instructions: Option<String>,
-    /// What the service implements.
+    /// Features that the service implements.
     pub offers: Offers,
 }
 

@@ -33,7 +33,7 @@ pub struct Credentials {
 /// A client at an authorization server.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Client {
-    /// The id.
+    /// Identifier of the client.
     pub id: String,
     /// The secret of a confidential client.
     pub secret: Option<String>,
@@ -43,7 +43,7 @@ pub struct Client {
     pub registered_for: Option<String>,
 }
 
-/// Shows no secret.
+/// Omits secrets from the output.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")

@@ -13,7 +13,7 @@ use super::discover::{self, Target};
 use super::scopes::Sources;
 use super::settings::{Registration, Settings};
 
-/// One sign-in to a server.
+/// A sign-in to a server.
 #[derive(Debug)]
 pub struct SignIn<'a> {
     /// The URL of the server.

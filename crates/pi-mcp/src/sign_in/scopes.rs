@@ -3,7 +3,7 @@
 /// The scope with which a server issues a token for renewals.
 const OFFLINE: &str = "offline_access";
 
-/// Where the scopes of a sign-in come from.
+/// Sources of the scopes of a sign-in.
 #[derive(Debug, Default)]
 pub(super) struct Sources<'a> {
     /// The user's settings.

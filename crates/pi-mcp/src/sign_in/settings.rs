@@ -20,7 +20,7 @@ pub enum Registration {
 pub struct Settings {
     /// Id of a client that is registered already.
     pub client_id: Option<String>,
-    /// Its secret.
+    /// Secret of the registered client.
     pub client_secret: Option<String>,
     /// Port of the browser's return.
     pub callback_port: Option<u16>,
@@ -38,7 +38,7 @@ pub struct Settings {
     pub auth_server_metadata_url: Option<String>,
 }
 
-/// Shows no secret.
+/// Omits secrets from the output.
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Settings")

@@ -26,7 +26,7 @@ pub struct Challenge {
     pub token: Option<String>,
 }
 
-/// What happens after a refusal.
+/// Next step after a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The request is repeated.

@@ -32,9 +32,9 @@ pub(crate) use values::header_value;
 
 /// The most questions of a server that are answered at a time.
 const MAX_QUESTIONS: usize = 64;
-/// How long a notification or an answer may take to leave.
+/// Time limit for sending a notification or an answer.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(30);
-/// How long the end of a session may take.
+/// Time limit for the end of a session.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 
 /// A server at a URL.
@@ -43,9 +43,9 @@ pub struct Http {
     pub url: Url,
     /// Headers of every request. They are sent to the origin of the URL only.
     pub headers: Vec<(String, String)>,
-    /// Supplies tokens.
+    /// Source of the access tokens.
     pub authorization: Option<Arc<dyn Authorization>>,
-    /// Sends requests.
+    /// HTTP client that sends the requests.
     pub web: WebClient,
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct HttpLink {
     stop: CancelToken,
 }
 
-/// What connects the requests of the legacy era.
+/// State that connects the requests of the legacy era.
 #[derive(Debug, Clone, Default)]
 struct Session {
     /// Id that the server gave.

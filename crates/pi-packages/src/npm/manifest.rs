@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::integrity::Integrity;
 
-/// One version of a package.
+/// A version of a package.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Manifest {
     pub(crate) name: String,

@@ -1,4 +1,4 @@
-//! What the session is doing, for the upper border of the editor.
+//! Activity of the session, for the upper border of the editor.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// Time that a frame of the spinner is shown.
 const FRAME: Duration = Duration::from_millis(80);
 
-/// What the session is doing.
+/// Activity of the session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) enum Work {
     #[default]
@@ -26,7 +26,7 @@ pub(super) enum Work {
     Summarizing,
 }
 
-/// What the session is doing, since when, and what extensions say about it.
+/// Activity of the session, its start, and the texts of extensions about it.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     work: Work,

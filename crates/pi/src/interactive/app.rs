@@ -130,7 +130,7 @@ impl App {
     }
 }
 
-/// What the application is built from.
+/// Parts that the application is built from.
 pub(super) struct Parts {
     pub(super) environment: Environment,
     pub(super) settings: SettingsStore,

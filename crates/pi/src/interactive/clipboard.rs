@@ -59,7 +59,7 @@ fn message(copied: &Copied, was_sent: bool) -> Result<&'static str, &'static str
     }
 }
 
-/// What was found in the clipboard.
+/// Content of the clipboard.
 enum Pasted {
     Paths(Vec<PathBuf>),
     Text(String),

@@ -83,7 +83,7 @@ pub(super) enum Screen {
     Full(Box<FullScreen>),
 }
 
-/// What follows from an answer of the terminal.
+/// Consequence of an answer of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answered {
     Nothing,

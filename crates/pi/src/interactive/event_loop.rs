@@ -29,7 +29,7 @@ pub(super) struct Sources {
 /// The most events that are applied before a frame may be drawn.
 const BATCH: usize = 1024;
 
-/// What woke the loop.
+/// Reason for a turn of the loop.
 enum Woken {
     Input(io::Result<Vec<u8>>),
     Undecided,

@@ -1,4 +1,4 @@
-//! What follows from the events of the session.
+//! Reactions to the events of the session.
 
 use std::path::Path;
 use std::time::Instant;

@@ -23,7 +23,7 @@ use super::app::App;
 use super::preferences::QuietStartup;
 use super::shortcuts;
 
-/// What the header says besides the state of the session.
+/// Content of the header besides the state of the session.
 pub(super) struct Start {
     is_expanded: Rc<Cell<bool>>,
     /// Problems and omissions.

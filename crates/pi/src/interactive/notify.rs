@@ -12,7 +12,7 @@ use super::app::App;
 /// Terminals forget progress that is not repeated.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// What the terminal was told last.
+/// State that the terminal was told last.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// The time of the last progress; `None` if none is shown.

@@ -41,7 +41,7 @@ pub(super) trait Panel<E = Effect> {
     }
 }
 
-/// What follows from input to a panel.
+/// Consequence of input to a panel.
 pub(super) enum PanelEvent<E = Effect> {
     /// The input has no meaning here.
     Ignored,

@@ -28,7 +28,7 @@ pub(super) struct Prelude {
     pub(super) signals: Signals,
 }
 
-/// What woke the loop.
+/// Reason for a turn of the loop.
 enum Woken {
     Input(Vec<u8>),
     Undecided,

@@ -1,4 +1,4 @@
-//! What extensions and the guard request of the screen.
+//! Requests of extensions and the guard to the screen.
 
 use std::time::{Duration, Instant};
 

@@ -8,7 +8,7 @@ use pi_tui::{Component, Line, View, text};
 /// The most lines of a widget that are shown.
 const MAX_LINES: usize = 10;
 
-/// What a widget consists of.
+/// Content of a widget.
 pub(super) enum Widget {
     Lines(Vec<String>),
     Component(Box<dyn Component>),

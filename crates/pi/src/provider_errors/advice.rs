@@ -1,4 +1,4 @@
-//! What the user can do about a failure.
+//! Advice on what the user can do about a failure.
 
 use pi_ai::{FailureKind as K, ProviderFailure, providers};
 

@@ -1,4 +1,4 @@
-//! One entry of `mcpServers`: from JSON to a configuration, with the place of the first problem.
+//! An entry of `mcpServers`: from JSON to a configuration, with the place of the first problem.
 //!
 //! Unknown fields are accepted, since other clients have fields of their own.
 

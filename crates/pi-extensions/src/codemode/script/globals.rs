@@ -68,9 +68,9 @@ impl Pending {
 /// How a script ended by itself.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// It returned, or called `exit`.
+    /// The script returned, or called `exit`.
     Finished,
-    /// It threw this error.
+    /// The script threw this error.
     Failed(String),
 }
 

@@ -41,7 +41,7 @@ struct Messages {
 struct Marks {
     /// Number of the newest message; the first is 1.
     newest: u64,
-    /// How often readers were sent away.
+    /// Number of times that readers were sent away.
     closed: u64,
     /// No message follows.
     ended: bool,
@@ -183,7 +183,7 @@ impl Reader {
     }
 }
 
-/// How the messages of a stream are written.
+/// Format of the messages of a stream.
 #[derive(Debug, Clone)]
 pub(super) struct Events {
     /// Name of the stream, if a client can come back to it.

@@ -16,9 +16,9 @@ use crate::protocol::Era;
 
 /// The largest JSON body.
 const MAX_BODY: usize = 64 << 20;
-/// How much of the body of a failure is read.
+/// Bytes of the body of a failure that are read.
 const MAX_FAILURE: usize = 64 << 10;
-/// How much of the body of a failure is shown.
+/// Bytes of the body of a failure that are shown.
 const MAX_EXCERPT: usize = 300;
 
 /// A stream of events.
@@ -27,7 +27,7 @@ pub(super) struct Events {
     parser: SseParser,
 }
 
-/// Why a stream has no more events.
+/// Reasons why a stream has no more events.
 pub(super) enum Broken {
     /// The stream ended or broke.
     Ended(String),

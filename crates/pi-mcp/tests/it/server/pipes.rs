@@ -1,4 +1,4 @@
-//! One client over a pipe.
+//! A client over a pipe.
 
 use serde_json::{Value, json};
 use tokio::io::{

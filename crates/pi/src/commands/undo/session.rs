@@ -8,7 +8,7 @@ use super::candidates::Direction;
 use super::{difference, verb};
 use crate::commands::plain::line;
 
-/// What undo or redo would change.
+/// Changes that undo or redo would make.
 #[derive(Debug, Clone)]
 pub(crate) struct Preview {
     pub(crate) direction: Direction,
@@ -20,7 +20,7 @@ pub(crate) struct Preview {
     run: (usize, usize),
 }
 
-/// What was changed.
+/// Changes that were made.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) done: Vec<String>,

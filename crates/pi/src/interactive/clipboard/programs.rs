@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The most bytes that are read from the clipboard.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What is known after copying.
+/// Result of copying.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Copied {
     /// The program that put the text into the clipboard.

@@ -10,7 +10,7 @@ use crate::interactive::app::App;
 use crate::interactive::composition::{Composition, costs};
 use crate::interactive::report::{Item, Report, grouped};
 
-/// What the report shows.
+/// Content of the report.
 struct Figures {
     composition: Composition,
     window: u64,

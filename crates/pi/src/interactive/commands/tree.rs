@@ -11,7 +11,7 @@ use crate::interactive::panels::choice::Choice;
 use crate::interactive::panels::line::LineQuestion;
 use crate::interactive::panels::tree::{Answer, TreePanel};
 
-/// What happens to the branch that is left.
+/// Treatment of the branch that is left.
 #[derive(Clone, Copy)]
 enum Summary {
     No,

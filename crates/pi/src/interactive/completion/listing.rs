@@ -27,7 +27,7 @@ impl Entry {
     }
 }
 
-/// How far a listing goes.
+/// Extent of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     /// The directory itself.

@@ -15,7 +15,7 @@ pub(in crate::interactive) fn entries() -> &'static str {
     TEXT.split_once('\n').map_or(TEXT, |(_, rest)| rest).trim()
 }
 
-/// What is new to the user.
+/// Entries that are new to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::interactive) struct News {
     text: String,

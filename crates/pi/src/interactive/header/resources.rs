@@ -1,4 +1,4 @@
-//! What was loaded: context files, skills, templates.
+//! Loaded resources: context files, skills, templates.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,21 +10,21 @@ use pi_tui::{Block, Line, Lines, Token, View};
 
 use super::{Expandable, wrapped};
 
-/// One kind of resources.
+/// A kind of resources.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
     pub(super) items: Vec<Item>,
 }
 
-/// One resource.
+/// A single loaded resource.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item {
     /// Text of the short form.
     pub(super) short: String,
     /// Text of the whole form.
     pub(super) long: String,
-    /// Where it comes from; resources without one are listed first.
+    /// Origin of the resource; resources without one are listed first.
     pub(super) scope: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What panels have in common: borders, hints, rows of models.
+//! Shared parts of panels: borders, hints, rows of models.
 
 use pi_ai::Model;
 use pi_tui::layout::rule;

@@ -17,7 +17,7 @@ use super::frame::{self, ModelRow};
 
 const ROWS: usize = 10;
 
-/// What the user chose.
+/// Choice of the user.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::interactive) enum Answer {
     /// The model for this session.
@@ -31,7 +31,7 @@ pub(in crate::interactive) enum Answer {
 /// The models that are found while the panel is open; `None` as long as they are searched.
 pub(in crate::interactive) type Found = Rc<RefCell<Option<Vec<Arc<Model>>>>>;
 
-/// What the panel is opened with.
+/// Input of the panel.
 pub(in crate::interactive) struct Options<'a> {
     /// Models whose providers have credentials.
     pub(in crate::interactive) available: Vec<Arc<Model>>,

@@ -21,7 +21,7 @@ pub(super) struct Question<T> {
     hints: Hints,
 }
 
-/// What a key means for a question.
+/// Meaning of a key for a question.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer<T> {
     Ignored,

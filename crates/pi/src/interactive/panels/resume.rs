@@ -26,7 +26,7 @@ use matching::Query;
 use sessions::{Scope, Sessions};
 use worker::{Reply, Worker};
 
-/// What the user chose.
+/// Choice of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::interactive) enum Answer {
     /// Resume this session.
@@ -35,7 +35,7 @@ pub(in crate::interactive) enum Answer {
     NameOpenSession(String),
 }
 
-/// What the panel is opened with.
+/// Input of the panel.
 pub(in crate::interactive) struct Options<'a> {
     pub(in crate::interactive) environment: &'a Environment,
     /// Directory for all sessions; `None` if each working directory has its own.
@@ -61,7 +61,7 @@ pub(in crate::interactive) struct ResumePanel {
     lines: Option<((usize, usize, u64), Lines)>,
 }
 
-/// What the keys act on.
+/// Target of the keys.
 enum State {
     List,
     /// The user is asked whether to delete this session.

@@ -17,7 +17,7 @@ pub(in crate::interactive) use scope::Scope;
 
 const ROWS: usize = 8;
 
-/// What the user changed.
+/// Change made by the user.
 #[derive(Debug, Clone)]
 pub(in crate::interactive) enum Answer {
     /// The models to cycle through in this session; none for all.

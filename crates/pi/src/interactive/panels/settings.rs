@@ -24,7 +24,7 @@ use theme::{ThemeEvent, ThemeMenu};
 
 const ROWS: usize = 10;
 
-/// What the user changed.
+/// Change made by the user.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::interactive) enum Answer {
     /// Stores a value; `None` removes it.
@@ -39,7 +39,7 @@ impl Answer {
     }
 }
 
-/// What the panel is opened with.
+/// Input of the panel.
 pub(in crate::interactive) struct Options<'a> {
     pub(in crate::interactive) store: &'a SettingsStore,
     /// The terminal shows images.

@@ -1,4 +1,4 @@
-//! What the tests of panels have in common.
+//! Shared parts of the tests of panels.
 
 use std::rc::Rc;
 

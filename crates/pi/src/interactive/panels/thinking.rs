@@ -8,7 +8,7 @@ use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Style, Token, View, 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame;
 
-/// What the user chose.
+/// Choice of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interactive) struct Answer {
     pub(in crate::interactive) level: ThinkingLevel,

@@ -27,7 +27,7 @@ use source::Texts;
 /// Rows that are visible at least.
 const LEAST_ROWS: usize = 5;
 
-/// What the user chose.
+/// Choice of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::interactive) enum Answer {
     /// Continue at this entry.

@@ -234,7 +234,7 @@ impl StoredLog {
     }
 }
 
-/// One entry of the log.
+/// An entry of the log.
 pub(super) struct Stored {
     pub(super) log: Rc<StoredLog>,
     pub(super) index: usize,

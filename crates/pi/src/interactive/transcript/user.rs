@@ -87,7 +87,7 @@ pub(super) struct Invocation<'a> {
     pub(super) name: &'a str,
     /// The instructions of the skill.
     pub(super) body: &'a str,
-    /// What the user added.
+    /// Additions of the user.
     pub(super) arguments: &'a str,
 }
 

@@ -126,7 +126,7 @@ impl Prepared {
     }
 }
 
-/// What came out of a prompt: a result if there is a schema, or the failure.
+/// Result of a prompt: a value if there is a schema, or the failure.
 type Done = Result<Option<Arc<Value>>, Failure>;
 
 /// Waits for the answer. A caller that gives up aborts the run, which then ends by itself.

@@ -20,7 +20,7 @@ const TOKEN: u64 = 4096;
 /// The shortest token.
 const SHORTEST_TOKEN: usize = 16;
 
-/// What the command line gives.
+/// Values of the command line.
 pub(super) struct Plan {
     pub(super) arguments: Arguments,
     pub(super) environment: Environment,

@@ -29,14 +29,14 @@ pub(super) struct Runs {
 #[derive(Default)]
 struct State {
     records: VecDeque<Record>,
-    /// What callers wished for the latest run of a session.
+    /// Wishes of callers for the latest run of a session.
     wishes: VecDeque<(String, Wishes)>,
     next: u64,
     /// The cost of the runs that have ended, in US dollars.
     spent: f64,
 }
 
-/// One run.
+/// A run of a session.
 struct Record {
     id: String,
     session: String,

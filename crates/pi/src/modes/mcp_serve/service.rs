@@ -1,4 +1,4 @@
-//! What the protocol sees: tools, resources and prompts.
+//! Tools, resources and prompts, as the protocol sees them.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -10,12 +10,12 @@ use super::questions::choose;
 use super::{Lines, say};
 use crate::interactive::needs_screen;
 
-/// What follows from a line.
+/// Consequence of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// It was a command, which is done.
+    /// The line was a command, which is done.
     Done,
-    /// It is a message.
+    /// The line is a message.
     Submit,
     Leave,
 }

@@ -27,7 +27,7 @@ pub(super) enum Query {
     },
 }
 
-/// How well a session matches; the best is the least.
+/// Quality of the match of a session; the best is the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Quality {
     Name,

@@ -11,7 +11,7 @@ use super::matching::{Quality, Query};
 /// Rows that are visible at once.
 pub(super) const ROWS: usize = 10;
 
-/// Which sessions are listed.
+/// Selection of the listed sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     CurrentFolder,

@@ -18,7 +18,7 @@ const FIRST: usize = 20;
 /// Sessions that a search finds at most.
 const MOST_FOUND: usize = 1000;
 
-/// What the thread found.
+/// Results of the thread.
 pub(super) enum Reply {
     Listed { sessions: Vec<SessionInfo>, is_complete: bool },
     Found { query: String, found: HashSet<PathBuf> },

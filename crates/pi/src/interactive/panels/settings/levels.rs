@@ -13,7 +13,7 @@ use super::super::thinking;
 
 const ROWS: usize = 10;
 
-/// What follows from input to the submenu.
+/// Consequence of input to the submenu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LevelsEvent {
     Nothing,

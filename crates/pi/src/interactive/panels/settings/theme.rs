@@ -7,7 +7,7 @@ use pi_tui::{Line, Style, Token, View, text};
 
 use super::super::frame;
 
-/// What follows from input to the submenu.
+/// Consequence of input to the submenu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ThemeEvent {
     Nothing,

@@ -4,7 +4,7 @@ use pi_session::EntryKind;
 
 use super::nodes::Node;
 
-/// Which entries are shown.
+/// Selection of the shown entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
     /// Messages and summaries.
