@@ -1,5 +1,6 @@
-//! The outcomes of a run: one table for exit codes, reports, help and documentation.
+//! The outcomes of a checked run, a part of the table of outcomes.
 
+use pi_protocol::{Outcome as Row, OutcomeRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,75 +71,49 @@ impl Outcome {
         Self::Terminated,
     ];
 
-    /// Returns the exit code.
-    pub fn exit_code(self) -> u8 {
+    /// Returns the row of the table of outcomes. Sentences speak of runs where the table speaks of
+    /// the program.
+    pub const fn row(self) -> OutcomeRow {
         match self {
-            Self::Converged => 0,
-            Self::ProviderFailed | Self::Failed => 1,
-            Self::InvalidTask => 2,
-            Self::Limit => 4,
-            Self::NoModel => 5,
-            Self::Configuration => 6,
-            Self::SandboxUnavailable => 8,
-            Self::FailedVerification => 10,
-            Self::Stuck => 11,
-            Self::InvalidOutput => 12,
-            Self::Refused => 13,
-            Self::Forbidden => 14,
-            Self::NeedsApproval => 15,
-            Self::Guardrail => 16,
-            Self::ProviderUnavailable => 75,
-            Self::Interrupted => 130,
-            Self::Terminated => 143,
+            Self::Converged => Row::Converged.row(),
+            Self::FailedVerification => Row::FailedVerification.row(),
+            Self::Stuck => Row::Stuck.row(),
+            Self::InvalidOutput => Row::InvalidOutput
+                .row()
+                .with_sentence("The result does not match the output contract"),
+            Self::Refused => Row::Refused.row(),
+            Self::Limit => {
+                Row::Limit.row().with_sentence("A limit was reached; the report names it")
+            }
+            Self::Forbidden => Row::Forbidden.row(),
+            Self::NeedsApproval => Row::NeedsApproval.row(),
+            Self::Guardrail => {
+                Row::Guardrail.row().with_sentence("A guardrail or hook stopped the run")
+            }
+            Self::ProviderFailed => Row::ProviderFailed.row(),
+            Self::ProviderUnavailable => Row::ProviderUnavailable.row(),
+            Self::InvalidTask => Row::InvalidTask.row(),
+            Self::NoModel => Row::NoModel.row(),
+            Self::Configuration => Row::Configuration.row(),
+            Self::SandboxUnavailable => Row::SandboxUnavailable.row(),
+            Self::Failed => Row::Failed
+                .row()
+                .with_sentence("The run itself failed, for example because the disk is full"),
+            Self::Interrupted => Row::Interrupted.row(),
+            Self::Terminated => Row::Terminated
+                .row()
+                .with_sentence("Terminated by a signal; the run can be resumed"),
         }
+    }
+
+    /// Returns the exit code.
+    pub const fn exit_code(self) -> u8 {
+        self.row().exit_code
     }
 
     /// Returns the name, as reports contain it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Converged => "converged",
-            Self::FailedVerification => "failed-verification",
-            Self::Stuck => "stuck",
-            Self::InvalidOutput => "invalid-output",
-            Self::Refused => "refused",
-            Self::Limit => "limit",
-            Self::Forbidden => "forbidden",
-            Self::NeedsApproval => "needs-approval",
-            Self::Guardrail => "guardrail",
-            Self::ProviderFailed => "provider-failed",
-            Self::ProviderUnavailable => "provider-unavailable",
-            Self::InvalidTask => "invalid-task",
-            Self::NoModel => "no-model",
-            Self::Configuration => "configuration",
-            Self::SandboxUnavailable => "sandbox-unavailable",
-            Self::Failed => "failed",
-            Self::Interrupted => "interrupted",
-            Self::Terminated => "terminated",
-        }
-    }
-
-    /// Returns the description for the help and the documentation.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Converged => "All checks passed after the last change",
-            Self::FailedVerification => "A check failed, and no round or attempt is left",
-            Self::Stuck => "The agent repeats itself or makes no progress",
-            Self::InvalidOutput => "The result does not match the output contract",
-            Self::Refused => "The model declined the task",
-            Self::Limit => "A limit was reached; the report names it",
-            Self::Forbidden => "The work needs an action that the policy forbids",
-            Self::NeedsApproval => "An action waits for approval; resume with --approve",
-            Self::Guardrail => "A guardrail or hook stopped the run",
-            Self::ProviderFailed => "The provider failed, and a retry would not help",
-            Self::ProviderUnavailable => "The provider is unavailable; retry later",
-            Self::InvalidTask => "The task or the command line is invalid",
-            Self::NoModel => "No model that can be used, or no valid credentials for it",
-            Self::Configuration => "A configuration file cannot be used",
-            Self::SandboxUnavailable => "Commands cannot be sandboxed as required",
-            Self::Failed => "The run itself failed, for example because the disk is full",
-            Self::Interrupted => "Interrupted; the run can be resumed",
-            Self::Terminated => "Terminated by a signal; the run can be resumed",
-        }
+    pub const fn name(self) -> &'static str {
+        self.row().name
     }
 
     /// Returns true if the run can be resumed at the point where it ended.

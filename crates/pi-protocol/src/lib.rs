@@ -29,6 +29,7 @@ mod message;
 mod model;
 pub mod number;
 mod options;
+mod outcome;
 mod output_schema;
 mod partial_json;
 mod provider;
@@ -69,6 +70,7 @@ pub use options::{
     Attribution, CacheRetention, EnvOverrides, Identity, RetryOptions, StreamOptions,
     ThinkingBudgets, Timeouts, ToolChoice, Transport,
 };
+pub use outcome::{Outcome, OutcomeRow, StopCause};
 pub use output_schema::OutputSchema;
 pub use partial_json::PartialJson;
 pub use provider::{Provider, Request, complete};

@@ -105,5 +105,5 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
 type CommandResult = Result<ExitCode, Failure>;
 
 fn success() -> ExitCode {
-    Exit::Success.into()
+    Exit::Completed.into()
 }

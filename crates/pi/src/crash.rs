@@ -136,7 +136,7 @@ mod tests {
                     let contained = catch_unwind(|| panic!("contained"));
                     assert!(contained.is_err());
                 }
-                Exit::Success.into()
+                Exit::Completed.into()
             }
         });
         let crashed = code == ExitCode::from(Exit::Crashed);

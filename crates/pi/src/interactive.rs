@@ -233,7 +233,7 @@ pub(crate) async fn select_resources(
         let answer = prelude.ask(&environment, &preferences, &keymap, &mut panel).await;
         prelude.display.close();
         match answer {
-            Ok(_) => Exit::Success.into(),
+            Ok(_) => Exit::Completed.into(),
             Err(leave) => leave.into(),
         }
     };

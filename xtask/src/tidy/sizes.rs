@@ -33,7 +33,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("crates/pi-mcp", 9_080),
     ("crates/pi-guard", 16_080),
     ("crates/pi-packages", 4_880),
-    ("crates/pi-protocol", 4_860),
+    ("crates/pi-protocol", 5_120),
     ("crates/pi-session", 11_700),
     ("crates/pi-tools", 11_800),
     ("crates/pi-tui", 23_400),

@@ -101,7 +101,7 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
     }
     out.flush()?;
     let worst = findings.iter().map(|finding| finding.state).max();
-    Ok(if worst == Some(State::Error) { Exit::Failed } else { Exit::Success }.into())
+    Ok(if worst == Some(State::Error) { Exit::Failed } else { Exit::Completed }.into())
 }
 
 fn name(state: State) -> &'static str {

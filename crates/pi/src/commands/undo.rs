@@ -92,7 +92,7 @@ fn restore(mut candidate: Candidate, direction: Direction, store: &mut Store) ->
     for conflict in &restored.conflicts {
         note(&format!("left alone {}: {}", line(&conflict.path, usize::MAX), conflict.reason));
     }
-    Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Failed }.into())
+    Ok(if restored.conflicts.is_empty() { Exit::Completed } else { Exit::Failed }.into())
 }
 
 fn report(

@@ -50,8 +50,8 @@ pub(crate) fn with_extensions(flags: &[(extension::Flag, String)]) -> String {
     text.push_str("\nEnvironment:\n");
     VARIABLES.iter().for_each(|(name, what)| item(&mut text, name, what));
     text.push_str("\nExit codes:\n");
-    for exit in Exit::ALL {
-        item(&mut text, &exit.code().to_string(), exit.meaning());
+    for exit in Exit::EXITS {
+        item(&mut text, &exit.exit_code().to_string(), exit.row().sentence);
     }
     text
 }

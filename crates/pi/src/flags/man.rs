@@ -30,8 +30,8 @@ pub(crate) fn page() -> String {
     page.push_str(".SH ENVIRONMENT\n");
     VARIABLES.iter().for_each(|(name, what)| tagged(&mut page, name, what));
     page.push_str(".SH EXIT STATUS\n");
-    for exit in Exit::ALL {
-        tagged(&mut page, &exit.code().to_string(), exit.meaning());
+    for exit in Exit::EXITS {
+        tagged(&mut page, &exit.exit_code().to_string(), exit.row().sentence);
     }
     page
 }

@@ -27,8 +27,8 @@ pub(crate) fn page() -> String {
     page.push_str("\n## Environment\n\n");
     VARIABLES.iter().for_each(|(name, what)| page.push_str(&format!("- `{name}`: {what}\n")));
     page.push_str("\n## Exit codes\n\n| Code | Meaning |\n|---|---|\n");
-    for exit in Exit::ALL {
-        page.push_str(&format!("| {} | {} |\n", exit.code(), exit.meaning()));
+    for exit in Exit::EXITS {
+        page.push_str(&format!("| {} | {} |\n", exit.exit_code(), exit.row().sentence));
     }
     page
 }

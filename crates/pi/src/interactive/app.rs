@@ -77,7 +77,7 @@ pub(super) enum Leave {
 impl From<Leave> for std::process::ExitCode {
     fn from(leave: Leave) -> Self {
         match leave {
-            Leave::Quit => crate::exit::Exit::Success.into(),
+            Leave::Quit => crate::exit::Exit::Completed.into(),
             Leave::Signal(exit) => exit.into(),
         }
     }

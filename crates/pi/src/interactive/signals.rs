@@ -40,7 +40,7 @@ impl Signals {
         tokio::select! {
             _ = self.resize.recv() => Signal::Resized,
             _ = self.resume.recv() => Signal::Continued,
-            _ = self.interrupt.recv() => Signal::Ended(Exit::Interrupted),
+            _ = self.interrupt.recv() => Signal::Ended(Exit::Aborted),
             _ = self.terminate.recv() => Signal::Ended(Exit::Terminated),
             _ = self.hangup.recv() => Signal::Ended(Exit::HungUp),
         }

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
             (None, Ended::Read(error)) => {
                 fail(&format!("cannot read the input: {error}"), Exit::Failed)
             }
-            (None, _) => Exit::Success.into(),
+            (None, _) => Exit::Completed.into(),
         }
     })
 }

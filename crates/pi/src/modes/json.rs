@@ -51,7 +51,7 @@ async fn write(
     reports_failure: bool,
 ) -> ExitCode {
     let all = async {
-        let mut exit = Exit::Success.into();
+        let mut exit = Exit::Completed.into();
         for prompt in prompts {
             match submit(session, prompt).await {
                 Ok(Some(outcome)) if reports_failure => exit = exit_code(session, &outcome).into(),
@@ -78,7 +78,7 @@ async fn write(
         written = &mut drain => {
             // The aborted run must be polled to its end.
             tokio::join!(session.abort(), all);
-            written.map_or_else(|error| on_write_error(&error), |()| Exit::Success.into())
+            written.map_or_else(|error| on_write_error(&error), |()| Exit::Completed.into())
         }
     }
 }

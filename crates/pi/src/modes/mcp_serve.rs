@@ -49,7 +49,7 @@ async fn serve(mut plan: Plan) -> ExitCode {
         match http {
             None => {
                 server.serve_pipes(tokio::io::stdin(), tokio::io::stdout()).await;
-                Exit::Success.into()
+                Exit::Completed.into()
             }
             Some(http) => serve_http(&server, http).await,
         }
@@ -89,7 +89,7 @@ async fn serve_http(server: &Server, http: Http) -> ExitCode {
         note(&format!("warning: {warning}"));
     }
     match server.serve_http(listener, http.options).await {
-        Ok(()) => Exit::Success.into(),
+        Ok(()) => Exit::Completed.into(),
         Err(error) => fail(&error.to_string(), Exit::Failed),
     }
 }

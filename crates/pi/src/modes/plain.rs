@@ -88,7 +88,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, reason:
         say(&format!("To resume this session: pi --session {}", runtime.session().id()));
     }
     runtime.shut_down().await;
-    Exit::Success.into()
+    Exit::Completed.into()
 }
 
 /// Asks for the next message. An interrupt leaves.

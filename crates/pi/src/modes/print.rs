@@ -75,7 +75,7 @@ pub(super) async fn answer(
     if !is_asked {
         session.wait_for_idle().await;
         if session.message_count() == before || last_answer(session).is_none() {
-            return Exit::Success.into();
+            return Exit::Completed.into();
         }
     }
     show(session, &last, streamed)
@@ -179,7 +179,7 @@ fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAns
     }
     match failure {
         Some(failure) => failure.report(),
-        None => Exit::Success.into(),
+        None => Exit::Completed.into(),
     }
 }
 
@@ -187,8 +187,8 @@ fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAns
 pub(super) fn failure_of(session: &AgentSession, outcome: &Outcome) -> Option<Failure> {
     let exit = exit_code(session, outcome);
     let message = match (exit, outcome) {
-        (Exit::Success, _) => return None,
-        (Exit::Interrupted, _) => "Request was aborted",
+        (Exit::Completed, _) => return None,
+        (Exit::Aborted, _) => "Request was aborted",
         (_, Outcome::Stopped { reason, .. }) => reason,
         (_, Outcome::Failed { error }) => {
             if let Some(Explanation { message, hint, .. }) = explain_last(session) {
@@ -208,11 +208,11 @@ pub(super) fn exit_code(session: &AgentSession, outcome: &Outcome) -> Exit {
         (Outcome::Failed { .. }, _) => {
             explain_last(session).map_or(Exit::Failed, |explanation| explanation.exit)
         }
-        (Outcome::Aborted, _) => Exit::Interrupted,
+        (Outcome::Aborted, _) => Exit::Aborted,
         (Outcome::Stopped { .. }, _) => Exit::Guardrail,
         (_, None) => Exit::Failed,
         (_, Some(answer)) if answer.stop_reason == StopReason::Length => Exit::Truncated,
-        _ => Exit::Success,
+        _ => Exit::Completed,
     }
 }
 

@@ -180,7 +180,7 @@ impl Summary {
             note(&format!("{identical} identical, {different} different, {unusable} unusable"));
         }
         match (unusable, different) {
-            (0, 0) => Exit::Success.into(),
+            (0, 0) => Exit::Completed.into(),
             (0, _) => Exit::Failed.into(),
             _ => Exit::Usage.into(),
         }

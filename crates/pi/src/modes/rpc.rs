@@ -32,7 +32,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     let served = async {
         let input = BufReader::new(tokio::io::stdin());
         match serve(runtime.clone(), ui, output, input, tokio::io::stdout()).await {
-            Ended::Input => Exit::Success.into(),
+            Ended::Input => Exit::Completed.into(),
             Ended::Output => Exit::BrokenPipe.into(),
             Ended::Failed(error) => fail(&format!("cannot read the input: {error}"), Exit::Failed),
         }

@@ -87,7 +87,7 @@ async fn until_signal<T>(running: impl Future<Output = T>, interrupt: &Interrupt
 
 fn interrupted(exit: Exit) -> Outcome {
     match exit {
-        Exit::Interrupted => Outcome::Interrupted,
+        Exit::Aborted => Outcome::Interrupted,
         _ => Outcome::Terminated,
     }
 }

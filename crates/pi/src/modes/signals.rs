@@ -59,7 +59,7 @@ async fn end_session(runtime: &AgentRuntime) {
 pub(super) async fn signal() -> Exit {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [
-        (SignalKind::interrupt(), Exit::Interrupted),
+        (SignalKind::interrupt(), Exit::Aborted),
         (SignalKind::terminate(), Exit::Terminated),
         (SignalKind::hangup(), Exit::HungUp),
     ];
@@ -84,7 +84,7 @@ pub(super) async fn signal() -> Exit {
 #[cfg(not(unix))]
 pub(super) async fn signal() -> Exit {
     match tokio::signal::ctrl_c().await {
-        Ok(()) => Exit::Interrupted,
+        Ok(()) => Exit::Aborted,
         Err(_) => std::future::pending().await,
     }
 }

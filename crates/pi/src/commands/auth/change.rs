@@ -184,7 +184,7 @@ impl From<FormError> for Failure {
     fn from(error: FormError) -> Self {
         let message = error.to_string();
         match error {
-            FormError::Cancelled => Self::new(message, Exit::Interrupted),
+            FormError::Cancelled => Self::new(message, Exit::Aborted),
             FormError::Missing { variable, .. } => {
                 Self::usage(message).hint(format!("add --env {variable}=VALUE"))
             }

@@ -44,7 +44,7 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
         }
     }
     let (word, exit) = match report.status {
-        Status::Ready => ("ready", Exit::Success),
+        Status::Ready => ("ready", Exit::Completed),
         Status::NotReady => ("not_ready", Exit::Failed),
         // The code that scripts expect, although the command line is valid.
         Status::Invalid => ("invalid", Exit::Usage),
@@ -69,7 +69,7 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
         secret.unwrap_or(word).to_owned()
     };
     let printed = print(&format!("{line}\n"));
-    Ok(if printed == Exit::Success.into() { exit.into() } else { printed })
+    Ok(if printed == Exit::Completed.into() { exit.into() } else { printed })
 }
 
 /// Checks the credential of the selected provider.

@@ -30,7 +30,7 @@ pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {
     let is_json = args.has("json");
     let result = run(args, &environment);
     if let (true, Err(Failure::Error { message, hint, exit })) = (is_json, &result) {
-        let cancelled = *exit == Exit::Interrupted;
+        let cancelled = *exit == Exit::Aborted;
         let message = crate::secrets::redacted(message);
         emit(&json!({ "type": "error", "message": message, "hint": hint, "cancelled": cancelled }));
     }
@@ -95,7 +95,7 @@ pub(in crate::commands) fn interruptible<F: Future<Output = CommandResult>>(
 }
 
 fn cancelled() -> Failure {
-    Failure::new("the login was cancelled", Exit::Interrupted)
+    Failure::new("the login was cancelled", Exit::Aborted)
 }
 
 /// A login under way.

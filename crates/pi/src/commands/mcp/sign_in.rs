@@ -35,7 +35,7 @@ pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {
         match auth.sign_in(&entry.name, http, &interaction, &options, cancel).await {
             Ok(()) => Ok(print(&format!("signed in to the MCP server {}\n", entry.name))),
             Err(error) if error.is_cancelled() => {
-                Err(Failure::new("the sign-in was cancelled", Exit::Interrupted))
+                Err(Failure::new("the sign-in was cancelled", Exit::Aborted))
             }
             Err(error) => Err(Failure::failed(format!("{}: {error}", entry.name))),
         }

@@ -56,7 +56,7 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
     }
     out.flush()?;
     let allowed = matches!(judgement.outcome, Outcome::Run | Outcome::RunConfined);
-    Ok(if allowed { Exit::Success } else { Exit::Failed }.into())
+    Ok(if allowed { Exit::Completed } else { Exit::Failed }.into())
 }
 
 fn subject(args: &CommandArgs) -> Result<Subject, Failure> {

@@ -51,7 +51,7 @@ pub(in crate::commands) fn replay(args: &CommandArgs) -> CommandResult {
         }
     }
     replay.report.finish()?;
-    Ok(if failed { Exit::Failed } else { Exit::Success }.into())
+    Ok(if failed { Exit::Failed } else { Exit::Completed }.into())
 }
 
 /// Reports the failure of one session and returns true; any other failure ends the command.

@@ -41,7 +41,7 @@ pub(in crate::commands) fn test(args: &CommandArgs) -> CommandResult {
         writeln!(out)?;
     }
     out.flush()?;
-    Ok(if failed { Exit::Failed } else { Exit::Success }.into())
+    Ok(if failed { Exit::Failed } else { Exit::Completed }.into())
 }
 
 /// Returns the layer of a rule file; rules of a project may do less than those of the user.

@@ -71,7 +71,7 @@ pub(in crate::commands) fn prune(args: &CommandArgs) -> CommandResult {
     // Contents that other sessions need too are not freed, and others are not counted here.
     let verb = if dry_run { "would free at least" } else { "freed" };
     writeln!(out, "{count}, {verb} {}", plain::size(bytes))?;
-    Ok(if failed { Exit::Failed } else { Exit::Success }.into())
+    Ok(if failed { Exit::Failed } else { Exit::Completed }.into())
 }
 
 fn limits(args: &CommandArgs) -> Result<Limits, Failure> {

@@ -44,7 +44,7 @@ pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
         }
         return Ok(Exit::Failed.into());
     }
-    Ok(Exit::Success.into())
+    Ok(Exit::Completed.into())
 }
 
 /// Quotes an argument that contains spaces, so that it is searched as a phrase.

@@ -183,7 +183,7 @@ async fn submit(
 ) -> Result<Outcome, Failure> {
     // An idle session cannot be aborted, so the token counts before and after the run begins.
     if cancel.is_cancelled() {
-        return Err(Failure::new("Request was aborted", Exit::Interrupted));
+        return Err(Failure::new("Request was aborted", Exit::Aborted));
     }
     let options = PromptOptions::default().literal().source(InputSource::Rpc);
     let submitted = session.submit(text, options).await.map_err(|error| refused(&error))?;
@@ -313,7 +313,7 @@ fn outcome(done: &Done) -> &'static str {
         Exit::Configuration => "configuration",
         Exit::InvalidOutput => "invalid-output",
         Exit::Guardrail => "guardrail",
-        Exit::Interrupted => "aborted",
+        Exit::Aborted => "aborted",
         _ => "failed",
     }
 }

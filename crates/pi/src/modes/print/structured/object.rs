@@ -26,11 +26,11 @@ impl Totals {
 impl Run {
     /// Returns the object as one line.
     pub(super) fn object(&self, failure: Option<&Failure>, started: Instant) -> String {
-        let exit = failure.map_or(Exit::Success, |failure| failure.exit);
+        let exit = failure.map_or(Exit::Completed, |failure| failure.exit);
         let mut object = json!({
             "type": "result",
             "ok": failure.is_none(),
-            "exitCode": exit.code(),
+            "exitCode": exit.exit_code(),
             "text": Value::Null,
             "durationMs": u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
