@@ -37,10 +37,9 @@ pub async fn run() -> Result<String, Box<dyn Error>> {
     );
     parts.tools = toolset::all(&workspace);
     parts.active_tools = vec!["read".to_owned(), "write".to_owned()];
-    parts.resources.prompt = Arc::new(|_| {
-        let mut options = SystemPromptOptions::default();
-        options.custom_prompt = Some("You write files. Nothing else.".to_owned());
-        options
+    parts.resources.prompt = Arc::new(|_| SystemPromptOptions {
+        custom_prompt: Some("You write files. Nothing else.".to_owned()),
+        ..SystemPromptOptions::default()
     });
     parts.settings.retry.enabled = false;
     parts.settings.compaction.enabled = false;

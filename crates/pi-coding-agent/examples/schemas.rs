@@ -5,7 +5,7 @@ use std::path::PathBuf;
 fn main() -> std::io::Result<()> {
     let directory = std::env::args_os().nth(1).map_or_else(|| "docs/schemas".into(), PathBuf::from);
     std::fs::create_dir_all(&directory)?;
-    for file in pi_coding_agent::config::schemas() {
+    for file in pi_coding_agent::models::schemas() {
         let path = directory.join(format!("{}.schema.json", file.name));
         std::fs::write(path, format!("{:#}\n", file.schema))?;
     }

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use pi_config::Settings;
+
 use crate::Environment;
-use crate::config::Settings;
 
 /// Reasons why runs in the working directory cannot be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -37,22 +37,22 @@ pub use extensions::OpenExtension;
 pub use guarding::load_guard;
 pub use model::initial_session_model;
 pub use packages::{ConfiguredPackage, configured_packages, package_themes};
+use pi_config::resolve_session_directory;
+use pi_config::resources::{ResourceFlags, invalid_flags};
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
-pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolFilter, ToolSelection};
+pub use tools::{MixedToolEntries, ToolChoice, ToolFilter, ToolSelection};
 pub use trust::load_settings;
 use user_resources::find_extensions;
 pub use user_resources::load_resources;
 pub use user_shell::UserShell;
 pub(crate) use workspace::own_variables;
 
-use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{AnnounceCall, Approvals, Approver, Guard, GuardError};
 use crate::mcp::{ConfiguredServer, OpenPage};
 use crate::models::{CredentialName, ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
-use crate::resources::{ResourceFlags, invalid_flags};
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
 use crate::session::{AgentSession, SessionEvent, StartReason};
 use crate::session_selector::{SelectSessionError, SessionSelector};
@@ -311,7 +311,7 @@ pub async fn add_registered_providers(
     let (loaded, mut problems) = load_extensions(options).await;
     models.set_registered(loaded.extensions.registry());
     loaded.extensions.unload();
-    problems.extend(loaded.failures.iter().map(Diagnostic::from_failure));
+    problems.extend(loaded.failures.iter().map(ExtensionFailure::diagnostic));
     problems
 }
 
@@ -370,7 +370,7 @@ async fn assemble(
     let Built { session, diagnostics: more, omissions, failures } =
         services.build_first(log, &weak, loaded).await?;
     diagnostics.extend(more);
-    diagnostics.extend(failures.iter().map(Diagnostic::from_failure));
+    diagnostics.extend(failures.iter().map(ExtensionFailure::diagnostic));
     diagnostics.extend(damage(&session));
     let runtime = AgentRuntime::new(session.clone(), services, &weak);
     diagnostics.extend(start(&runtime, &session, reason).await);
@@ -401,7 +401,7 @@ async fn start(
         if let SessionEvent::ExtensionError { extension_path, event, error } = event {
             let failure = ExtensionFailure::from_parts(extension_path, event, error);
             let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
-            collected.push(Diagnostic::from_failure(&failure));
+            collected.push(failure.diagnostic());
         }
     });
     runtime.start(session, reason, None).await;

@@ -35,6 +35,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
+use pi_config::settings::Profile;
 use pi_guard::confine::{Confined, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
@@ -57,7 +58,6 @@ pub(crate) use tool::Guarded;
 pub(crate) use ui::{UiApprover, approve_with_dialogs};
 pub use untrusted::{is_untrusted, mark_untrusted};
 
-use crate::config::settings::Profile;
 use crate::tap::Tap;
 use crate::{Diagnostic, Environment, Omission};
 use checkpoint::TakeCheckpoint;

@@ -2,7 +2,7 @@
 //!
 //! For people who extend pi without TypeScript. A hook reads a JSON object on stdin and answers
 //! with a JSON object on stdout, or with its exit code (`decision`). [`HookEvent`] lists the
-//! positions, `definition` is the settings group, `process` runs one command, `run` all hooks of an
+//! positions, `pi_config::hooks` is the settings group, `process` runs one command, `run` all hooks of an
 //! event, and `extension` connects them to a session.
 //!
 //! Hooks run with the rights of the user, outside of the sandbox: their author is the user. They
@@ -10,21 +10,15 @@
 //! afterwards.
 
 mod decision;
-mod definition;
-mod event;
 mod extension;
-mod matcher;
 mod payload;
 mod process;
 mod run;
 
 pub use decision::{HookDecision, HookVerdict};
-pub(crate) use definition::HooksGroup;
-pub use definition::{Hook, OnHookFailure};
-pub use event::HookEvent;
 pub(crate) use extension::extension;
-pub(crate) use matcher::Matcher;
 pub(crate) use payload::text_of;
+pub use pi_config::hooks::{DEFAULT_TIMEOUT, Hook, HookEvent, OnHookFailure};
 pub(crate) use process::CommandRunner;
-pub use process::{CommandFailure, DEFAULT_TIMEOUT, FinishedCommand};
+pub use process::{CommandFailure, FinishedCommand};
 pub use run::{HookFailure, HookReport, HookResult, Hooks, configured_hooks};

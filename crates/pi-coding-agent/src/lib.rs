@@ -47,11 +47,7 @@ struct ReadmeExamples;
 struct RepositoryReadmeExamples;
 
 mod checkpoints;
-#[doc(hidden)]
-pub mod config;
 mod create;
-mod diagnostic;
-mod environment;
 pub mod extension;
 pub mod guard;
 pub mod guardrails;
@@ -61,31 +57,32 @@ pub mod mcp;
 #[doc(hidden)]
 pub mod models;
 mod omissions;
-#[doc(hidden)]
-pub mod resources;
 pub mod rpc;
 mod runtime;
 mod secrets;
 pub mod session;
 mod session_selector;
-pub mod suggest;
 mod tap;
 pub mod tool_search;
 
 pub use create::{
     AgentOptions, BuiltinExtension, CreateError, Created, CustomModel, MixedToolEntries,
-    NotCreated, OpenExtension, ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError,
-    UserShell, WrapExecutor, create_agent_session, find_flags, find_omissions,
+    NotCreated, OpenExtension, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, UserShell,
+    WrapExecutor, create_agent_session, find_flags, find_omissions,
 };
-pub use diagnostic::{Diagnostic, Severity};
-pub use environment::Environment;
 pub use models::{CredentialError, ModelRegistry, SelectModelError};
 pub use omissions::Omission;
-pub use resources::{ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt};
+pub use pi_config::resources::{
+    ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt,
+};
+pub use pi_config::{Diagnostic, Environment, Severity, ToolChange, suggest};
 pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector, by_name, session_index};
 pub use tap::{Tap, TappedCall};
+
+#[doc(hidden)]
+pub use pi_config::{self as config, resources};
 
 #[doc(hidden)]
 pub use checkpoints::{

@@ -25,9 +25,11 @@ mod registry;
 mod renewal;
 mod request;
 mod resolve;
+mod schemas;
 mod scope;
 mod select;
 mod status;
+mod store;
 mod tokens;
 mod update;
 mod updates;
@@ -53,6 +55,7 @@ pub use logins::{LoggedOut, LoginChoice, LoginError, LoginKind, Revocation};
 pub use registry::ModelRegistry;
 pub use request::RequestedModel;
 pub use resolve::ModelName;
+pub use schemas::schemas;
 pub(crate) use scope::{ScopedName, model_scope};
 pub use select::{
     ModelOrigin, ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model,

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::config::{SettingsStore, Trust, files_that_need_trust};
-use crate::resources::{ResourceFlags, Resources};
+use pi_config::resources::{ResourceFlags, Resources};
+use pi_config::{SettingsStore, Trust, files_that_need_trust};
+
 use crate::{AgentOptions, Diagnostic, Environment};
 
 /// Number of names in a message; the others are only counted.

@@ -13,7 +13,8 @@ use tokio::sync::watch;
 
 use crate::create::{LoadedExtensions, Services};
 use crate::extension::{
-    BeforeFork, BeforeSwitch, DiscoverReason, Registry, ResourcesDiscover, SwitchReason, UiUpdate,
+    BeforeFork, BeforeSwitch, DiscoverReason, ExtensionFailure, Registry, ResourcesDiscover,
+    SwitchReason, UiUpdate,
 };
 use crate::session::{
     AgentSession, SessionEvent, SessionListener, ShutdownReason, StartReason, Subscribers,
@@ -221,7 +222,7 @@ impl AgentRuntime {
         let mut problems = services.diagnostics();
         let failures = session.extensions().reload(services.open_extensions()).await;
         session.bind_extensions();
-        problems.extend(failures.iter().map(Diagnostic::from_failure));
+        problems.extend(failures.iter().map(ExtensionFailure::diagnostic));
         session.report(failures).await;
         session.set_settings(services.session_settings());
         let guard = session.guard().map(|guard| &**guard);

@@ -3,12 +3,12 @@
 use std::fs::Metadata;
 use std::path::Path;
 
+use pi_config::{AuthStore, StoredCredential};
 use pi_guard::secrets::{Secrets, environment_secrets, looks_random};
 use pi_session::{Session, SessionError};
 use serde_json::Value;
 
 use crate::Environment;
-use crate::config::{AuthStore, StoredCredential};
 use crate::models::ModelsFile;
 
 /// Names of files with variables in a working directory.

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use pi_config::SessionDirectory;
 use pi_session::{
     ListOptions, NewSession, OpenOptions, Session, SessionError, SessionIndex, SessionInfo,
     directory_from_text, find_by_id, most_recent, read_header, session_files,
 };
 
 use crate::Environment;
-use crate::config::SessionDirectory;
 
 /// Selects a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

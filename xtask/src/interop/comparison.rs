@@ -1,7 +1,7 @@
 //! The TypeScript pi, which uses the same files.
 //!
 //! It is not a server: a test starts it, lets both programs change the same files, and compares. `sessions` is `crates/pi-session/tests/it/live.rs`, `config` is
-//! `crates/pi-coding-agent/tests/it/config/both.rs`.
+//! `crates/pi-config/tests/it/config/both.rs`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,7 +26,7 @@ pub(super) const COMPARISONS: &[Comparison] = &[
     },
     Comparison {
         kind: "config",
-        package: "pi-coding-agent",
+        package: "pi-config",
         test: "config::both::both_programs_write_at_once",
     },
 ];

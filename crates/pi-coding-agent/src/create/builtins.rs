@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use pi_config::{Settings, SettingsScope, SettingsStore};
+
 use super::AgentOptions;
-use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::extension::Extension;
 
 /// Beginning of the paths of built-in extensions.

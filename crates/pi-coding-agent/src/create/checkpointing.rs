@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pi_config::Settings;
 use pi_guard::Decision;
 use pi_guard::policy::{Defaults, Policy, PolicyContext};
 use pi_protocol::Effects;
@@ -16,7 +17,6 @@ use pi_tools::checkpoint::{CheckpointError, Checkpoints, Lease, Limits};
 
 use super::AgentOptions;
 use crate::checkpoints::is_too_wide;
-use crate::config::Settings;
 use crate::extension::{BeforeAgentStart, Handlers, NotifyKind, RunStart, Ui};
 use crate::session::SessionEvent;
 

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use pi_config::SettingsStore;
+use pi_config::resources::SourceInfo;
+
 use super::trust::{AskedTrust, ask_trust, is_open};
 use super::user_resources::find_extensions;
 use super::{AgentOptions, CreateError};
-use crate::config::SettingsStore;
 use crate::extension::{Extension, ExtensionFailure, Extensions, FlagKind, FlagValue, Registry};
-use crate::resources::SourceInfo;
 
 /// Opens an extension file. The file is read when the extension is loaded.
 pub type OpenExtension = Arc<dyn Fn(&SourceInfo) -> Arc<dyn Extension> + Send + Sync>;

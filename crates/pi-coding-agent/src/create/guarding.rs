@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pi_config::settings::{ApprovalPolicy, Profile};
+use pi_config::{Settings, SettingsStore};
 use pi_guard::secrets::Secrets;
 use pi_protocol::{Model, Provider};
 use secrecy::ExposeSecret as _;
@@ -12,8 +14,6 @@ use super::model::choose_model;
 use super::services::{Occasion, Services};
 use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
-use crate::config::settings::{ApprovalPolicy, Profile};
-use crate::config::{Settings, SettingsStore};
 use crate::extension::ExtensionFailure;
 use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,

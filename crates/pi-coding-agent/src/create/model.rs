@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pi_config::Settings;
 use pi_protocol::{Model, ThinkingLevel};
 use pi_session::Outline;
 
 use super::services::Services;
 use super::{AgentOptions, CustomModel};
 use crate::Diagnostic;
-use crate::config::Settings;
 use crate::extension::RunMode;
 use crate::models::{
     ModelOrigin, ModelRegistry, ModelRequest, ScopedName, SelectModelError, UnusableModel,

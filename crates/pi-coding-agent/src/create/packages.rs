@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::settings::PackageSource;
-use crate::config::{SettingsScope, SettingsStore};
-use crate::resources::{
+use pi_config::resources::{
     InvalidLocation, PackageLimits, PackageLocation, PackageRoot, ResourceScope,
 };
+use pi_config::settings::PackageSource;
+use pi_config::{SettingsScope, SettingsStore};
+
 use crate::{Diagnostic, Environment};
 
 /// A package of the settings.

@@ -1,31 +1,22 @@
 //! The settings of the user, as a session and its requests need them.
 
+use pi_config::Settings;
 use pi_protocol::{CacheRetention, StreamOptions};
 
 use super::AgentOptions;
 use crate::Environment;
-use crate::config::Settings;
 use crate::extension::RunMode;
 use crate::models::Fallbacks;
-use crate::session::{CompactionOverride, SessionSettings};
+use crate::session::SessionSettings;
 
 /// Returns the settings that concern a session.
 pub(super) fn session_settings(settings: &Settings, options: &AgentOptions) -> SessionSettings {
     // In these modes no one can stop a model that repeats itself.
     let is_watched = !matches!(options.mode, RunMode::Print | RunMode::Json);
-    let overrides = settings.compaction.as_ref().and_then(|c| c.model_overrides.clone());
     SessionSettings {
         retry: settings.retry(),
         compaction: settings.compaction(None),
-        compaction_overrides: overrides
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(model, special)| CompactionOverride {
-                model,
-                reserve_tokens: special.reserve_tokens,
-                keep_recent_tokens: special.keep_recent_tokens,
-            })
-            .collect(),
+        compaction_overrides: settings.compaction_overrides(),
         branch_summary: settings.branch_summary(),
         steering_mode: settings.steering_mode(),
         follow_up_mode: settings.follow_up_mode(),

@@ -3,8 +3,9 @@
 //! A tool to exclude that does not exist is an error: excluding is a safety decision, and a
 //! misspelled name would leave the tool enabled.
 
-use super::tools::{ToolChange, ToolChoice, ToolSelection, patterns};
-use crate::config::Settings;
+use pi_config::{Settings, ToolChange};
+
+use super::tools::{ToolChoice, ToolSelection, patterns};
 use crate::omissions::{Omission, is_typescript_tool};
 
 /// The tool selection names tools that do not exist, and must not be applied without them.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use globset::{Glob, GlobMatcher};
 use pi_agent::AgentTool;
+use pi_config::settings::default_tools;
+use pi_config::{Settings, ToolChange};
 use pi_protocol::Tool;
 use pi_tools::toolset::{self, Builtin};
 
-use crate::config::Settings;
-use crate::config::settings::default_tools;
 use crate::mcp::is_mcp_tool;
 
 /// Restrictions on the tools of a session. The default restricts nothing: the settings decide.
@@ -35,15 +35,6 @@ pub enum ToolChoice {
     Change(Vec<ToolChange>),
 }
 
-/// A change to the default tools, written `+name` or `-name`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ToolChange {
-    /// Adds the tool of this name.
-    Add(String),
-    /// Removes the tool of this name.
-    Remove(String),
-}
-
 /// A list of tools contains both names and changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("tool names cannot be mixed with +name or -name entries")]
@@ -59,34 +50,6 @@ impl ToolChoice {
             Ok(Self::Change(changes))
         } else {
             Err(MixedToolEntries)
-        }
-    }
-}
-
-impl ToolChange {
-    /// Parses `+name` and `-name`; any other entry names a tool and returns `None`.
-    pub fn parse(entry: &str) -> Option<Self> {
-        if let Some(name) = entry.strip_prefix('+') {
-            Some(Self::Add(name.to_owned()))
-        } else {
-            entry.strip_prefix('-').map(|name| Self::Remove(name.to_owned()))
-        }
-    }
-
-    /// Parses the entries of a list that are changes.
-    pub(crate) fn parse_all(entries: &[String]) -> Vec<Self> {
-        entries.iter().filter_map(|entry| Self::parse(entry)).collect()
-    }
-
-    /// Applies the change to a list of tool names.
-    pub(crate) fn apply(&self, tools: &mut Vec<String>) {
-        match self {
-            Self::Add(name) => {
-                if !tools.contains(name) {
-                    tools.push(name.clone());
-                }
-            }
-            Self::Remove(name) => tools.retain(|tool| tool != name),
         }
     }
 }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use pi_config::{Settings, SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust};
+
 use super::AgentOptions;
 use crate::Diagnostic;
-use crate::config::{Settings, SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust};
-use crate::extension::{ExtensionContext, Extensions, ProjectTrust, QuestionKind, TrustDecision};
+use crate::extension::{
+    ExtensionContext, ExtensionFailure, Extensions, ProjectTrust, QuestionKind, TrustDecision,
+};
 use crate::runtime::WeakAgentRuntime;
 use crate::session::WeakAgentSession;
 
@@ -32,7 +35,7 @@ pub(super) async fn ask_trust(options: &AgentOptions, extensions: &Extensions) -
         options.mode,
     );
     let answered = extensions.ask(ProjectTrust::new(environment.cwd.clone()), &context).await;
-    asked.problems.extend(answered.failures.iter().map(Diagnostic::from_failure));
+    asked.problems.extend(answered.failures.iter().map(ExtensionFailure::diagnostic));
     let (trusted, remember) = match answered.answer.unwrap_or_default() {
         TrustDecision::Undecided => return asked,
         TrustDecision::Trusted { remember } => (true, remember),

@@ -4,19 +4,19 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use pi_agent::AgentTool;
+use pi_config::resources::{
+    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SourceInfo, SystemPromptOptions,
+    ToolPrompt,
+};
+use pi_config::{Settings, SettingsScope, SettingsStore};
 use serde_json::Value;
 
 use super::builtins::BUILTIN;
 use super::packages;
 use super::services::Services;
 use super::session_settings::stream_options;
-use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::extension::NotifyKind;
 use crate::guard::Guard;
-use crate::resources::{
-    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SourceInfo, SystemPromptOptions,
-    ToolPrompt,
-};
 use crate::session::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SettingChange,
 };

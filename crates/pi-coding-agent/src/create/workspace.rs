@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use pi_config::Settings;
 use pi_protocol::Tool;
 use pi_session::Session;
 use pi_tools::{
@@ -14,7 +15,6 @@ use pi_tools::{
 use super::CreateError;
 use super::services::Services;
 use crate::Environment;
-use crate::config::Settings;
 use crate::guard::Guard;
 
 /// Variables about a session, which an agent inside of another must not inherit.

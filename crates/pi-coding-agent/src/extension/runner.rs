@@ -13,6 +13,7 @@ use super::{
     Ask, Extension, ExtensionApi, ExtensionContext, ExtensionError, Flow, LoadReason, OnFailure,
     Registry, TimeLimit,
 };
+use crate::Diagnostic;
 use crate::session::SessionEvent;
 
 /// A failure of an extension.
@@ -28,6 +29,16 @@ pub struct ExtensionFailure {
 }
 
 impl ExtensionFailure {
+    /// Returns the failure as a problem for the user.
+    pub(crate) fn diagnostic(&self) -> Diagnostic {
+        let Self { extension, event, error } = self;
+        if event == "load" {
+            let message = format!("Failed to load extension \"{extension}\": {error}");
+            return Diagnostic::error(None, message);
+        }
+        Diagnostic::warning(None, format!("Extension error ({extension}) in {event}: {error}"))
+    }
+
     pub(crate) fn from_parts(extension: &str, event: &str, error: &str) -> Self {
         Self { extension: extension.to_owned(), event: event.to_owned(), error: error.to_owned() }
     }

@@ -4,13 +4,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use pi_config::ConfigError;
+use pi_config::lock::with_lock;
 use pi_guard::Decision;
 use pi_guard::policy::{Layer, Part, RuleFile};
 use pi_protocol::CancelToken;
 
 use super::rules::{APPROVED, DIRECTORY};
 use super::{ApprovalDecision, ApprovalRequest, Guard, Judgment};
-use crate::config::{ConfigError, with_lock};
 
 /// The reasons why an approved rule was not saved.
 #[derive(Debug, thiserror::Error)]

@@ -3,11 +3,11 @@
 //! The verdict says what is asked about; it is never the reason why an action runs without the
 //! sandbox. In `careful`, only an action that was approved as a whole does.
 
+use pi_config::settings::{ApprovalPolicy, Profile};
 use pi_guard::Decision;
 use pi_guard::policy::{Part, Verdict};
 
 use super::{Guard, Judgment, Outcome};
-use crate::config::settings::{ApprovalPolicy, Profile};
 
 /// The kind of an action, which decides how the sandbox applies to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use pi_config::settings::Profile;
 use pi_guard::Decision;
 use pi_guard::confine::{HostFilter, Network, host_matches};
 use pi_guard::policy::{Part, PathAccess, Policy, Scope, Verdict};
@@ -14,7 +15,6 @@ use serde_json::{Map, Value};
 use super::conclude::Action;
 use super::plan::GuardPlan;
 use super::{Approvals, Guard};
-use crate::config::settings::Profile;
 
 /// A tool call, as the guard judges it.
 #[derive(Debug, Clone, Copy)]

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pi_config::Settings;
+use pi_config::settings::{
+    ApprovalPolicy, LimitSettings, NetworkSetting, NetworkSwitch, Profile, RequiredLevel,
+    SandboxMode,
+};
 use pi_guard::confine::{ConfinementLevel, Limits, Network, credential_paths};
 use pi_guard::policy::Defaults;
 use pi_tools::ExecutorSpec;
 
 use crate::Environment;
-use crate::config::Settings;
-use crate::config::settings::{
-    ApprovalPolicy, LimitSettings, NetworkSetting, NetworkSwitch, Profile, RequiredLevel,
-    SandboxMode,
-};
 
 /// Longest time of a command in the profile `unattended`, unless the settings give another.
 const UNATTENDED_SECONDS: u64 = 1800;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use pi_config::settings::{Profile, SandboxMode};
 use pi_guard::confine::{
     ConfineError, Confined, Confinement, ConfinementLevel, HostFilter, Machine, Mode, Network,
     Proxy, RefusedHost,
@@ -16,7 +17,6 @@ use super::directory::SandboxDirectory;
 use super::plan::GuardPlan;
 use super::watch::{Watcher, Watching};
 use crate::Environment;
-use crate::config::settings::{Profile, SandboxMode};
 
 /// The reasons why there is no sandbox.
 #[derive(Debug, thiserror::Error)]

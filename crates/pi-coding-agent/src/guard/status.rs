@@ -1,10 +1,10 @@
 //! The status of the guard, as sessions announce and record it.
 
+use pi_config::settings::{ApprovalPolicy, Profile, SandboxMode};
 use pi_guard::confine::{ConfinementLevel, Network};
 use serde::Serialize;
 
 use super::Guard;
-use crate::config::settings::{ApprovalPolicy, Profile, SandboxMode};
 
 /// The status of the guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pi_agent::{
     AgentTool, BoxFuture, Budget, ExecutionMode, Invocation, ToolError, ToolOutput, Updates,
 };
+use pi_config::settings::ApprovalPolicy;
 use pi_guard::Decision;
 use pi_guard::confine::{Denial, DenialTarget, explain_denial};
 use pi_guard::policy::{Part, PathAccess, Scope};
@@ -21,7 +22,6 @@ use super::notes::{append, noted};
 use super::sandbox::Escalation;
 use super::watch::{self, Watching};
 use super::{ApprovalRequest, Call, CallDecision, Guard, Judgment, Outcome, ToolOrigin};
-use crate::config::settings::ApprovalPolicy;
 use crate::tap::TappedCall;
 
 /// Advice to the model after a denial of the sandbox.

@@ -7,11 +7,11 @@
 //! are those of other programs there.
 
 use pi_agent::ToolOutput;
+use pi_config::settings::Profile;
 use pi_protocol::UserBlock;
 use serde_json::Value;
 
 use super::Guard;
-use crate::config::settings::Profile;
 
 /// Returns true if a tool marked its output as untrusted.
 pub fn is_untrusted(output: &ToolOutput) -> bool {

@@ -6,7 +6,7 @@ use pi_agent::OutputChange;
 use pi_protocol::{CancelToken, UserBlock};
 use serde_json::{Map, Value, json};
 
-use super::verdict::{Subject, Tripped};
+use super::verdict::{Subject, Tripped, check};
 use super::{Guardrail, GuardrailAction, GuardrailPosition};
 use crate::extension::{
     BeforeAgentStart, BeforePrompt, BeforeSettle, ExtensionContext, ExtensionError, Handlers,
@@ -217,7 +217,7 @@ impl SessionGuardrails {
         subject: &Subject<'_>,
         context: &ExtensionContext,
     ) -> Option<Tripped> {
-        let mut tripped = guardrail.check(subject, &self.runner).await?;
+        let mut tripped = check(guardrail, subject, &self.runner).await?;
         tripped.reason = subject.session.redacted(&tripped.reason).into_owned();
         if let Some(failure) = &tripped.failure {
             let error = format!("guardrail {}: {failure}", guardrail.plan().name);

@@ -15,9 +15,6 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::{Environment, Tap};
 
-/// Time limit of a command that has none of its own.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// The most bytes that a command may write to stdout.
 const MAX_OUTPUT: usize = 1024 * 1024;
 

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use pi_config::settings::Profile;
+use pi_config::{Settings, SettingsScope, SettingsStore};
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Map, Value, json};
@@ -10,8 +12,6 @@ use serde_json::{Map, Value, json};
 use super::payload::Payload;
 use super::{CommandRunner, Hook, HookDecision, HookEvent, HookVerdict, OnHookFailure};
 use crate::AgentOptions;
-use crate::config::settings::Profile;
-use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::create::load_settings;
 use crate::{Environment, Tap};
 

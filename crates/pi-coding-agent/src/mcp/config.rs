@@ -13,9 +13,9 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
+use pi_config::ConfigError;
 use serde_json::{Map, Value};
 
-use crate::config::ConfigError;
 use crate::{Diagnostic, Environment};
 
 pub use approval::{Approval, Approvals};

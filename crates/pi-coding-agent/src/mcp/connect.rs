@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pi_config::settings::Profile;
 use pi_guard::Decision;
 use pi_mcp::client::{Client, ClientError, ClientOptions, ConnectError, List};
 use pi_mcp::protocol::{
@@ -22,7 +23,6 @@ use super::server::{Link, Server};
 use super::servers::{Shared, Urgency};
 use super::state::ServerState;
 use super::text::{ERROR, clean_line, clean_schema};
-use crate::config::settings::Profile;
 use crate::secrets::server_secrets;
 
 /// The limits of the time of an attempt, which is else the time limit of a request.

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pi_config::resources::Section;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
@@ -25,7 +26,6 @@ use crate::extension::{
     ExtensionError, LoadReason, McpRegistration, Question, Registry, Reply, RunMode, RunStart,
     ToolCall, ToolDecision, ToolWait,
 };
-use crate::resources::Section;
 use crate::session::{AgentSession, SessionEvent};
 
 /// The name of the extension.

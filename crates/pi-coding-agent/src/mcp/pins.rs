@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::config::with_lock;
+use pi_config::lock::with_lock;
 
 /// The most tools that are remembered. A file with more is not extended.
 const MOST: usize = 20_000;

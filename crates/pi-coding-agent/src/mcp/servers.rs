@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use pi_ai::web::WebClient;
+use pi_config::ValueResolver;
 use pi_guard::secrets::Secrets;
 use pi_mcp::client::{CallOptions, Client, ClientError};
 use pi_mcp::protocol::{CallToolResult, Tool};
@@ -27,7 +28,6 @@ use super::pins::Pins;
 use super::result::Files;
 use super::server::Server;
 use super::state::{ConfiguredServer, ServerState, ServerStatus};
-use crate::config::ValueResolver;
 use crate::extension::{ExtensionContext, ToolWait};
 
 /// The most connections that are made at a time without being needed yet.

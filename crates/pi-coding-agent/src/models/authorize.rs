@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pi_ai::cloud::{self, CloudError, Outcome, Surroundings};
 use pi_ai::oauth::{self, TokenUse};
 use pi_ai::{Authorization, AuthorizationRequest, KeyScheme, Variables};
+use pi_config::{CommandRuns, StoredCredential};
 use pi_protocol::{EnvOverrides, Model};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -19,7 +20,6 @@ use super::logins::LoginService;
 use super::registry::Shared;
 use super::renewal::Need;
 use super::tokens::Login;
-use crate::config::{CommandRuns, StoredCredential};
 use crate::secrets::header_secrets;
 
 /// A request for credentials.

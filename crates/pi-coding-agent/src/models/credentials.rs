@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use pi_ai::{cloud, providers};
+use pi_config::{CommandRuns, StoredCredential, ValueResolver};
 use secrecy::SecretString;
 
 use super::accounts::CredentialName;
 use super::credential_error::{CredentialError, login_command, sign_in_again};
-use crate::config::{CommandRuns, StoredCredential, ValueResolver};
 
 /// The source of a provider's credential, without the credential itself.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use pi_ai::oauth::{self, Dialect, Interaction, LoginOptions, OauthError, Service};
+use pi_config::{CommandRuns, ConfigError, StoredCredential};
 use pi_protocol::CancelToken;
 
 use super::accounts::CredentialName;
@@ -14,7 +15,6 @@ use super::credentials::{has_keys, missing, wrong_type};
 use super::login_hooks::ProviderLogin;
 use super::registry::{ModelRegistry, Shared};
 use super::tokens::Login;
-use crate::config::{CommandRuns, ConfigError, StoredCredential};
 
 /// Providers whose login stands for a subscription.
 const SUBSCRIPTIONS: &[&str] =

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_ai::oauth::{self, RefreshError};
+use pi_config::{AuthEdit, ConfigError};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::accounts::CredentialName;
@@ -16,7 +17,6 @@ use super::credential_error::{CredentialError, sign_in_again};
 use super::logins::LoginService;
 use super::registry::{ModelRegistry, Shared};
 use super::tokens::{Login, now};
-use crate::config::{AuthEdit, ConfigError};
 
 /// The time limit of a renewal.
 const TIMEOUT: Duration = Duration::from_secs(15);

@@ -2,13 +2,13 @@
 
 use pi_ai::cloud::{self, Outcome};
 use pi_ai::providers;
+use pi_config::StoredCredential;
 
 use super::accounts::CredentialName;
 use super::credentials::{CredentialSource, Source};
 use super::registry::ModelRegistry;
 use super::tokens::Login;
 use super::usable::UnusableModel;
-use crate::config::StoredCredential;
 
 /// The state of a provider's credentials.
 #[derive(Debug, Clone, PartialEq)]

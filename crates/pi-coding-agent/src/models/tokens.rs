@@ -3,11 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pi_ai::oauth::Tokens;
+use pi_config::StoredCredential;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
 use super::login_hooks::LoginTokens;
-use crate::config::StoredCredential;
 
 /// The expiry of tokens that do not expire, as other programs store it.
 const NEVER: f64 = 9_007_199_254_740_991.0;

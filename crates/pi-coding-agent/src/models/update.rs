@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_ai::{Document, DownloadError, Downloader, catalog};
+use pi_config::ConfigError;
 use pi_protocol::now_ms;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
+use super::store::ModelsStore;
 use super::updates::usable_record;
 use crate::Environment;
-use crate::config::{ConfigError, ModelsStore};
 
 /// Part of a URL that stands for the id of a provider.
 const PLACEHOLDER: &str = "{provider}";

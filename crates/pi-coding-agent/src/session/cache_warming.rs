@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use pi_config::settings::CacheWarmingMode;
 use pi_protocol::{
     AssistantStream, CacheRetention, CancelToken, Model, Provider, Request, ThinkingLevel, Usage,
     UsageRecord, complete, now_ms,
@@ -16,7 +17,6 @@ use serde_json::Value;
 
 use super::event::last_answer;
 use super::{AgentSession, WeakAgentSession, lock};
-use crate::config::settings::CacheWarmingMode;
 use crate::extension::{CacheWarming, QuestionKind, Warming};
 
 /// Smallest time between a refresh and the end of the cache.

@@ -294,7 +294,7 @@ impl SessionEvent {
 
     /// Creates the event for a diagnostic.
     pub fn from_diagnostic(diagnostic: &Diagnostic, hint: Option<String>) -> Self {
-        let Diagnostic { severity, path, message } = diagnostic.clone();
+        let Diagnostic { severity, path, message, .. } = diagnostic.clone();
         Self::Diagnostic { severity, path, message, hint }
     }
 

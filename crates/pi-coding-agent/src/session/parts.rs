@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use pi_agent::AgentTool;
+use pi_config::ToolChange;
+use pi_config::resources::SystemPromptOptions;
 use pi_protocol::{Model, Provider, StreamOptions, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::Workspace;
@@ -10,12 +12,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Meter, ScopedModel, SessionSettings, SettingChange};
-use crate::create::{ToolChange, ToolFilter};
+use crate::create::ToolFilter;
 use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
 use crate::mcp::McpServers;
 use crate::models::ModelRegistry;
-use crate::resources::SystemPromptOptions;
 use crate::runtime::WeakAgentRuntime;
 use crate::tap::Tap;
 

@@ -1,31 +1,15 @@
 //! Settings of the user that concern a session.
 
+use std::collections::BTreeMap;
+
 use pi_agent::{Limits, QueueMode, RepetitionLimits, SteeringDelivery};
+use pi_config::settings::CacheWarmingMode;
 use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 
 use super::{AgentSession, lock};
-use crate::config::settings::CacheWarmingMode;
 use crate::models::Fallbacks;
-
-/// Retries of failed requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RetrySettings {
-    /// Enables retries.
-    pub enabled: bool,
-    /// Number of attempts after the first.
-    pub max_retries: u32,
-    /// First pause in milliseconds; each later one is twice as long.
-    pub base_delay_ms: u64,
-    /// Upper limit of a pause in milliseconds.
-    pub max_delay_ms: u64,
-}
-
-impl Default for RetrySettings {
-    fn default() -> Self {
-        Self { enabled: true, max_retries: 3, base_delay_ms: 2_000, max_delay_ms: 60_000 }
-    }
-}
+pub use pi_config::settings::{CompactionOverride, RetrySettings};
 
 /// Settings of the user that concern a session.
 #[derive(Debug, Clone, Default)]
@@ -35,8 +19,8 @@ pub struct SessionSettings {
     pub retry: RetrySettings,
     /// Compaction of full contexts.
     pub compaction: CompactionSettings,
-    /// Compaction settings of single models.
-    pub compaction_overrides: Vec<CompactionOverride>,
+    /// Compaction settings of single models, by `provider/id`.
+    pub compaction_overrides: BTreeMap<String, CompactionOverride>,
     /// Summaries of branches that are left.
     pub branch_summary: BranchSummarySettings,
     /// Number of steering messages that are delivered at once.
@@ -59,17 +43,6 @@ pub struct SessionSettings {
     pub model_thinking_levels: Vec<(String, ThinkingLevel)>,
     /// Successors of models that cannot answer.
     pub fallbacks: Fallbacks,
-}
-
-/// Compaction settings of one model; `None` keeps the general setting.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CompactionOverride {
-    /// The model as `provider/id`.
-    pub model: String,
-    /// Tokens to keep free.
-    pub reserve_tokens: Option<u64>,
-    /// Tokens of recent messages to keep.
-    pub keep_recent_tokens: Option<u64>,
 }
 
 /// A setting that was changed through the session.
@@ -100,7 +73,7 @@ impl SessionSettings {
     pub(super) fn compaction_for(&self, provider: &str, id: &str) -> CompactionSettings {
         let mut settings = self.compaction.clone();
         let name = format!("{provider}/{id}");
-        if let Some(special) = self.compaction_overrides.iter().find(|other| other.model == name) {
+        if let Some(special) = self.compaction_overrides.get(&name) {
             settings.reserve_tokens = special.reserve_tokens.unwrap_or(settings.reserve_tokens);
             settings.keep_recent_tokens =
                 special.keep_recent_tokens.unwrap_or(settings.keep_recent_tokens);

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::resources::{ResourceFlags, ResourceOptions, ResourceSettings};
 
 /// A temporary directory with a home (`home`) and a project (`home/proj`).
 pub(crate) struct TestEnv {
@@ -36,11 +35,6 @@ impl TestEnv {
         path
     }
 
-    /// Replaces `$ROOT` by the path of the temporary directory.
-    pub(crate) fn real(&self, text: &str) -> String {
-        text.replace("$ROOT", self.root.to_str().unwrap())
-    }
-
     /// Replaces the path of the temporary directory by `$ROOT`.
     pub(crate) fn placeholder(&self, text: &str) -> String {
         text.replace(self.root.to_str().unwrap(), "$ROOT")
@@ -54,18 +48,6 @@ impl TestEnv {
             home: Some(self.path("home")),
             agent_directory: self.path("home/.pi/agent"),
             variables: Arc::new(BTreeMap::new()),
-        }
-    }
-
-    /// Returns default options for the trusted project `home/proj`.
-    pub(crate) fn options(&self) -> ResourceOptions {
-        ResourceOptions {
-            environment: self.environment("home/proj"),
-            trusted: true,
-            user: ResourceSettings::default(),
-            project: ResourceSettings::default(),
-            packages: Vec::new(),
-            flags: ResourceFlags::default(),
         }
     }
 }

@@ -4,10 +4,8 @@
 
 mod budget;
 mod cache_warming;
-mod config;
 mod env;
 mod examples;
-mod expansion;
 mod extensions;
 mod forced_prompt;
 mod guard;
@@ -15,14 +13,13 @@ mod local_servers;
 mod logins;
 #[cfg(unix)]
 mod mcp;
+mod mcp_files;
 mod model_listing;
 mod model_registry;
 mod models_file;
 mod network;
 mod packages;
 mod registry;
-mod resource_files;
-mod resources;
 mod restored_tools;
 mod rpc;
 mod rpc_document;
@@ -31,5 +28,4 @@ mod session;
 mod session_start;
 mod socket;
 mod summaries;
-mod system_prompt;
 mod test_session;

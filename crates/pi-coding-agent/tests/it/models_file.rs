@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use pi_coding_agent::config::schemas;
-use pi_coding_agent::models::{Models, ModelsFile};
+use pi_coding_agent::models::{Models, ModelsFile, schemas};
 use pi_protocol::{InputKind, Model, ThinkingLevel};
 use serde_json::json;
 

@@ -4,7 +4,8 @@ mod change;
 mod list;
 
 use pi_coding_agent::config::settings::{Setting, SettingsCatalog};
-use pi_coding_agent::config::{SettingsScope, SettingsStore, schemas};
+use pi_coding_agent::config::{SettingsScope, SettingsStore};
+use pi_coding_agent::models::schemas;
 use pi_coding_agent::{AgentOptions, Environment};
 use serde_json::Value;
 

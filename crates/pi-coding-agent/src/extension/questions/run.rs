@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pi_config::resources::SystemPromptOptions;
 use pi_protocol::{
     AgentMessage, AssistantMessage, Entry, EntryBody, Extra, History, ImageContent, Message,
     ToolResultMessage,
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::extension::question::wrapping;
 use crate::extension::{Ask, Flow};
-use crate::resources::SystemPromptOptions;
 
 /// Asks for additions to a run that is about to begin.
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::Mutex;
 
 use pi_agent::FnTool;
+use pi_config::SettingsStore;
 use pi_guard::policy::{Layer, RuleFile};
 use pi_guard::secrets::Secrets;
 use pi_protocol::Extent;
@@ -12,7 +13,6 @@ use serde_json::json;
 
 use super::*;
 use crate::Environment;
-use crate::config::SettingsStore;
 use crate::guard::{ApprovalDecision, Approvals, Approver, GuardPlan};
 
 /// A workspace with a guard and an approver that gives prepared decisions.

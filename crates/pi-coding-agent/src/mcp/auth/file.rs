@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_config::ConfigError;
+use pi_config::file::{Access, JsonFile};
+use pi_config::lock::{Lock, Wait};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use crate::config::ConfigError;
-use crate::config::file::{Access, JsonFile};
-use crate::config::lock::{Lock, Wait};
 use crate::mcp::config::namespace;
 
 /// Time after which the lock of the file is stale.

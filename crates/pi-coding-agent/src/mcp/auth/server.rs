@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_ai::oauth::{Challenge, RefreshError};
 use pi_ai::web::WebClient;
+use pi_config::{ConfigError, ValueResolver};
 use pi_guard::secrets::Secrets;
 use pi_mcp::BoxFuture;
 use pi_mcp::sign_in::{self, Credentials};
@@ -13,7 +14,6 @@ use secrecy::ExposeSecret as _;
 
 use super::file::{AuthFile, Change, Key};
 use super::record;
-use crate::config::{ConfigError, ValueResolver};
 use crate::mcp::config::{OauthConfig, resolve_value};
 
 /// Time before its end at which a token is renewed, in milliseconds.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_ai::oauth::{Interaction, OauthError};
 use pi_ai::web::WebClient;
+use pi_config::{ConfigError, ValueResolver};
 use pi_guard::secrets::Secrets;
 use pi_mcp::sign_in::{self, Registration, Settings, SignIn};
 use pi_mcp::transport::Authorization;
@@ -15,7 +16,6 @@ use super::file::{AuthFile, Key};
 use super::provider::ProviderTokens;
 use super::server::ServerTokens;
 use crate::Environment;
-use crate::config::{ConfigError, ValueResolver};
 use crate::mcp::config::{ClientRegistration, HttpServer, OauthConfig};
 use crate::models::ModelRegistry;
 

@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_config::ConfigError;
+use pi_config::file::{Access, JsonFile, OpenFile};
 use serde_json::{Map, Value};
 
 use super::parse::is_override;
 use super::{EditError, Scope, ServerConfig, ServerEntry, is_same_namespace, name_is_taken};
 use crate::Environment;
-use crate::config::ConfigError;
-use crate::config::file::{Access, JsonFile, OpenFile};
 use crate::extension::Exposure;
 
 const STALE: Duration = Duration::from_secs(10);

@@ -5,13 +5,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pi_config::{CommandRuns, ValueResolver};
 use url::Url;
 
 use super::approval::Approvals;
 use super::oauth::OauthConfig;
 use super::table::ToolTable;
 use crate::Environment;
-use crate::config::{CommandRuns, ValueResolver};
 use crate::extension::Exposure;
 
 /// The configuration of one server.

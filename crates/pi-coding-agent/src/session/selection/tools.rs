@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pi_agent::AgentTool;
+use pi_config::ToolChange;
 use pi_tools::toolset::BUILTIN_TOOLS;
 
 use super::super::AgentSession;
-use crate::create::ToolChange;
 
 impl AgentSession {
     /// Returns all tools, active or not.

@@ -1,0 +1,11 @@
+//! Settings, credentials and trust.
+
+mod both;
+mod credentials;
+mod env;
+mod files;
+mod observed;
+mod schemas;
+mod settings;
+mod trust;
+mod values;

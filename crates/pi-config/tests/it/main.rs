@@ -1,0 +1,10 @@
+//! Tests of the public behavior of the configuration.
+
+#![allow(clippy::unwrap_used)]
+
+mod config;
+mod env;
+mod expansion;
+mod resource_files;
+mod resources;
+mod system_prompt;
