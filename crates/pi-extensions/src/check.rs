@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_coding_agent::extension::QuestionKind;
-use rquickjs::IntoJs as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -19,7 +18,6 @@ use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
 use crate::resolve::{self, Request, Resolved};
 use crate::thread::{JsThread, ThreadOptions};
-use crate::value::Json;
 use analyze::{Analysis, Place};
 
 /// Something that would not work.
@@ -180,12 +178,10 @@ async fn describe(analyses: &[(PathBuf, Analysis)]) -> Result<Realm, CheckError>
         .iter()
         .flat_map(|(_, analysis)| analysis.globals.iter().map(|(name, _)| name))
         .collect();
-    let asked = Json(json!({ "modules": modules, "globals": globals }));
-    let realm: Json = thread
-        .call(0, "describe", move |ctx, _| Ok(vec![asked.into_js(ctx)?]))
-        .await
-        .map_err(|error| failed(error.stack))?;
-    serde_json::from_value(realm.0).map_err(|error| failed(error.to_string()))
+    let asked = json!({ "modules": modules, "globals": globals });
+    let realm = thread.call(0, "describe", vec![asked.into()]).await;
+    let realm = realm.map_err(|error| failed(error.stack))?;
+    serde_json::from_value(realm).map_err(|error| failed(error.to_string()))
 }
 
 /// Compares what a file uses with what there is.

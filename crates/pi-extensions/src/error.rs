@@ -71,6 +71,12 @@ pub(crate) struct ScriptError {
 pub(crate) const STOPPED: &str = "stopped, because it ran for too long without a pause";
 
 impl ScriptError {
+    /// Creates an error that no script threw.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { stack: message.clone(), message }
+    }
+
     /// Describes a thrown value.
     pub(crate) fn from_value<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
         let error = Self::describe(ctx, value);
@@ -94,17 +100,14 @@ impl ScriptError {
         }
         if let Some(symbol) = value.as_symbol() {
             let name = symbol.description().ok().and_then(|name| name.get::<String>().ok());
-            let text = format!("Symbol({})", name.unwrap_or_default());
-            return Self { stack: text.clone(), message: text };
+            return Self::new(format!("Symbol({})", name.unwrap_or_default()));
         }
         if value.is_null() {
             // The engine throws null if there is no memory left for an error.
-            let text = "null (a script threw it, or the engine is out of memory)".to_owned();
-            return Self { stack: text.clone(), message: text };
+            return Self::new("null (a script threw it, or the engine is out of memory)");
         }
         let text = rquickjs::Coerced::<String>::from_js(ctx, value.clone());
-        let text = text.map_or_else(|_| "unknown error".to_owned(), |text| text.0);
-        Self { stack: text.clone(), message: text }
+        Self::new(text.map_or_else(|_| "unknown error".to_owned(), |text| text.0))
     }
 
     /// Takes the exception that a call left behind.
@@ -113,8 +116,7 @@ impl ScriptError {
             let thrown = ctx.catch();
             return Self::from_value(ctx, &thrown);
         }
-        let message = error.to_string();
-        Self { stack: message.clone(), message }
+        Self::new(error.to_string())
     }
 }
 

@@ -24,14 +24,13 @@ use pi_coding_agent::extension::{
 use pi_coding_agent::resources::SourceInfo;
 use pi_coding_agent::session::SessionEvent;
 use pi_protocol::CancelToken;
-use rquickjs::{Ctx, IntoJs as _};
+use rquickjs::IntoJs as _;
 use serde_json::Value;
 
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Host, Loaded};
+use crate::host::{ExtensionId, Loaded};
 use crate::hosting::ExtensionHost;
-use crate::native;
-use crate::thread::JsThread;
+use crate::thread::{Arguments, JsThread};
 use crate::value::Json;
 
 use bash::JsOperations;
@@ -75,11 +74,9 @@ impl JsExtension {
         payload: Value,
         context: &ExtensionContext,
         signal: Option<u32>,
-    ) -> impl for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<rquickjs::Value<'js>>>
-    + Send
-    + 'static {
+    ) -> Arguments {
         let (id, context) = (self.id, context.clone());
-        move |ctx, host| {
+        Arguments::built(move |ctx, host| {
             host.set_context(id, context);
             let payload = Json(payload).into_js(ctx)?;
             let mut arguments = vec![id.into_js(ctx)?, handler.into_js(ctx)?, payload];
@@ -87,7 +84,7 @@ impl JsExtension {
                 arguments.push(signal.into_js(ctx)?);
             }
             Ok(arguments)
-        }
+        })
     }
 }
 
@@ -107,7 +104,7 @@ impl Extension for JsExtension {
             let thread = self.host.thread(&self.source)?;
             let thread = self.thread.get_or_init(|| thread);
             let (listeners, weak) = (self.listeners.clone(), thread.downgrade());
-            let loaded = thread.call::<Option<String>>(id, "load", move |ctx, host| {
+            let arguments = Arguments::built(move |ctx, host| {
                 let path = Arc::clone(&path);
                 let loaded =
                     Loaded { path: Arc::clone(&path), api, listeners, thread: weak, context: None };
@@ -115,9 +112,9 @@ impl Extension for JsExtension {
                 let is_reload = reason == LoadReason::Reload;
                 Ok(vec![id.into_js(ctx)?, path.as_ref().into_js(ctx)?, is_reload.into_js(ctx)?])
             });
-            match loaded.await {
-                Ok(None) => Ok(()),
-                Ok(Some(problem)) => Err(ExtensionError::new(problem)),
+            match thread.call(id, "load", arguments).await {
+                Ok(Value::String(problem)) => Err(ExtensionError::new(problem)),
+                Ok(_) => Ok(()),
                 Err(error) => Err(load_failure(error)),
             }
         })
@@ -155,7 +152,8 @@ impl Extension for JsExtension {
         Box::pin(async move {
             let Some((_, payload)) = event.extension_event() else { return Ok(()) };
             let arguments = self.arguments(handler, payload, context, None);
-            self.thread()?.call::<()>(self.id, "notify", arguments).await.map_err(failure)
+            let called = self.thread()?.run(self.id, "notify", arguments).await;
+            called.map(drop).map_err(failure)
         })
     }
 
@@ -175,17 +173,17 @@ impl Extension for JsExtension {
             let answered = match cancel {
                 None => {
                     let arguments = self.arguments(handler, payload, context, None);
-                    thread.call::<Json>(self.id, "ask", arguments).await
+                    thread.call(self.id, "ask", arguments).await
                 }
                 Some(cancel) => {
                     with_signal(thread, &cancel, |signal| {
                         let arguments = self.arguments(handler, payload, context, Some(signal));
-                        thread.call::<Json>(self.id, "ask", arguments)
+                        thread.call(self.id, "ask", arguments)
                     })
                     .await
                 }
             };
-            let answered = answered.map_err(failure)?.0;
+            let answered = answered.map_err(failure)?;
             if let Question::UserBash(_) = question
                 && let Some(number) = answered["result"]["operations"].as_u64()
             {
@@ -215,15 +213,8 @@ async fn with_signal<T, F: Future<Output = T>>(
         result = &mut called => return result,
         () = cancel.cancelled() => {}
     }
-    thread.post(move |ctx, host| {
-        let aborted = signal
-            .into_js(ctx)
-            .and_then(|signal| host.call_entry(ctx, "abortSignal", vec![signal]));
-        // A listener of the signal may throw.
-        if let Err(error) = aborted {
-            native::report_uncaught(ctx, host, &error);
-        }
-    });
+    // A listener of the signal may throw.
+    thread.poster().post_call("abortSignal", vec![signal.into()]);
     called.await
 }
 

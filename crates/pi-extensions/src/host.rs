@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
 use rquickjs::function::Args;
-use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Persistent, Promise, Value};
+use rquickjs::{Ctx, FromJs as _, Function, IntoJs as _, Object, Persistent, Promise, Value};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,15 +16,17 @@ use crate::access::Access;
 use crate::actions::Actions;
 use crate::component::Shown;
 use crate::engine::Clock;
-use crate::error::{NativeError, ScriptError, files_of_stack};
+use crate::error::{ScriptError, files_of_stack};
 use crate::extension::Listeners;
 use crate::host_process::ProcessState;
 use crate::native::child::Children;
 use crate::native::fs::{Descriptors, Watch};
+use crate::native::{Areas, Outcome, function};
 use crate::report::Report;
 use crate::source::cache::Cache;
 use crate::source::map::PositionMap;
 use crate::thread::{Task, WeakJsThread};
+use crate::value::Json;
 
 pub(crate) use crate::poster::Poster;
 
@@ -56,13 +59,15 @@ pub(crate) struct State {
     pub(crate) maps: RefCell<BTreeMap<String, PositionMap>>,
     /// Components on the screen.
     pub(crate) shown: Shown,
+    /// What native functions keep.
+    pub(crate) areas: Areas,
     extensions: RefCell<BTreeMap<ExtensionId, Loaded>>,
     /// Functions of `js/host/main.js` that Rust calls.
     entry: RefCell<Option<Persistent<Object<'static>>>>,
     /// Promises that wait for a Rust future.
     waiting: RefCell<BTreeMap<u64, Settle>>,
     /// Calls from Rust that wait for a JavaScript promise.
-    calls: RefCell<BTreeMap<u64, (ExtensionId, Fail)>>,
+    calls: RefCell<BTreeMap<u64, (ExtensionId, Reply)>>,
     /// Problems of extensions that are loading: event and text.
     unreported: RefCell<BTreeMap<ExtensionId, Vec<(&'static str, String)>>>,
     actions: OnceCell<Actions>,
@@ -92,7 +97,28 @@ pub(crate) struct Loaded {
 }
 
 type Settle = (Persistent<Function<'static>>, Persistent<Function<'static>>);
-type Fail = Box<dyn FnOnce(ScriptError)>;
+
+/// The Rust side of a call of JavaScript.
+pub(crate) struct Reply {
+    /// False if the value does not matter.
+    pub(crate) wants_value: bool,
+    pub(crate) sender: oneshot::Sender<Result<serde_json::Value, ScriptError>>,
+}
+
+impl Reply {
+    fn send<'js>(self, ctx: &Ctx<'js>, value: Value<'js>) {
+        let value = match self.wants_value {
+            true => Json::from_js(ctx, value).map(|json| json.0),
+            false => Ok(serde_json::Value::Null),
+        };
+        // Without a receiver the caller has given up.
+        let _ = self.sender.send(value.map_err(|error| ScriptError::catch(ctx, &error)));
+    }
+
+    fn fail(self, error: ScriptError) {
+        let _ = self.sender.send(Err(error));
+    }
+}
 
 impl std::ops::Deref for Host {
     type Target = State;
@@ -124,6 +150,7 @@ impl Host {
             cache,
             maps: RefCell::default(),
             shown: Shown::default(),
+            areas: Areas::default(),
             extensions: RefCell::default(),
             entry: RefCell::default(),
             waiting: RefCell::default(),
@@ -267,39 +294,13 @@ impl Host {
         (self.reporter)(report);
     }
 
-    /// Returns a promise for the result of a future, which runs on this thread's tokio runtime.
-    pub(crate) fn promise<'js, T>(
-        &self,
-        ctx: &Ctx<'js>,
-        future: impl Future<Output = Result<T, NativeError>> + Send + 'static,
-    ) -> rquickjs::Result<Promise<'js>>
-    where
-        T: for<'a> IntoJs<'a> + Send + 'static,
-    {
-        self.promise_on(&Handle::current(), ctx, future)
-    }
-
-    /// Returns a promise for the result of a future that runs on the runtime of the session.
-    pub(crate) fn promise_on_main<'js, T>(
-        &self,
-        ctx: &Ctx<'js>,
-        future: impl Future<Output = Result<T, NativeError>> + Send + 'static,
-    ) -> rquickjs::Result<Promise<'js>>
-    where
-        T: for<'a> IntoJs<'a> + Send + 'static,
-    {
-        self.promise_on(&self.main, ctx, future)
-    }
-
-    fn promise_on<'js, T>(
+    /// Returns a promise for the result of a future, which runs on `runtime`.
+    pub(crate) fn promise_on<'js>(
         &self,
         runtime: &Handle,
         ctx: &Ctx<'js>,
-        future: impl Future<Output = Result<T, NativeError>> + Send + 'static,
-    ) -> rquickjs::Result<Promise<'js>>
-    where
-        T: for<'a> IntoJs<'a> + Send + 'static,
-    {
+        future: BoxFuture<'static, Outcome>,
+    ) -> rquickjs::Result<Promise<'js>> {
         let (promise, resolve, reject) = ctx.promise()?;
         let number = self.number();
         let settle = (Persistent::save(ctx, resolve), Persistent::save(ctx, reject));
@@ -312,10 +313,7 @@ impl Host {
         Ok(promise)
     }
 
-    fn settle<T>(&self, ctx: &Ctx<'_>, number: u64, result: Result<T, NativeError>)
-    where
-        T: for<'a> IntoJs<'a>,
-    {
+    fn settle(&self, ctx: &Ctx<'_>, number: u64, result: Outcome) {
         let Some((resolve, reject)) = self.waiting.borrow_mut().remove(&number) else { return };
         let value = match result {
             Ok(value) => value.into_js(ctx).map(|value| (resolve, value)),
@@ -350,73 +348,48 @@ impl Host {
     }
 
     /// Sends the value of a call to `reply`: at once, or when the promise that it returned settles.
-    pub(crate) fn reply_with<'js, T>(
+    pub(crate) fn reply_with<'js>(
         &self,
         ctx: &Ctx<'js>,
         extension: ExtensionId,
         result: rquickjs::Result<Value<'js>>,
-        reply: oneshot::Sender<Result<T, ScriptError>>,
-    ) where
-        T: for<'a> FromJs<'a> + 'static,
-    {
+        reply: Reply,
+    ) {
         let value = match result {
             Ok(value) => value,
-            Err(error) => {
-                let _ = reply.send(Err(ScriptError::catch(ctx, &error)));
-                return;
-            }
+            Err(error) => return reply.fail(ScriptError::catch(ctx, &error)),
         };
-        let Some(promise) = value.clone().into_promise() else {
-            let converted = T::from_js(ctx, value);
-            let _ = reply.send(converted.map_err(|error| ScriptError::catch(ctx, &error)));
-            return;
-        };
+        let Some(promise) = value.clone().into_promise() else { return reply.send(ctx, value) };
         let number = self.number();
-        let reply = Rc::new(Cell::new(Some(reply)));
-        let failed = Rc::clone(&reply);
-        let fail = move |error| {
-            if let Some(reply) = failed.take() {
-                let _ = reply.send(Err(error));
-            }
-        };
-        self.calls.borrow_mut().insert(number, (extension, Box::new(fail)));
-        if let Err(error) = self.follow(ctx, &promise, number, reply) {
+        self.calls.borrow_mut().insert(number, (extension, reply));
+        if let Err(error) = self.follow(ctx, &promise, number) {
             let error = ScriptError::catch(ctx, &error);
-            if let Some((_, fail)) = self.calls.borrow_mut().remove(&number) {
-                fail(error);
+            if let Some((_, reply)) = self.calls.borrow_mut().remove(&number) {
+                reply.fail(error);
             }
         }
     }
 
-    fn follow<'js, T>(
+    fn follow<'js>(
         &self,
         ctx: &Ctx<'js>,
         promise: &Promise<'js>,
         number: u64,
-        reply: Rc<Cell<Option<oneshot::Sender<Result<T, ScriptError>>>>>,
-    ) -> rquickjs::Result<()>
-    where
-        T: for<'a> FromJs<'a> + 'static,
-    {
-        let resolved = {
-            let (host, reply) = (self.clone(), Rc::clone(&reply));
-            Function::new(ctx.clone(), move |ctx: Ctx<'js>, value: Value<'js>| {
-                host.calls.borrow_mut().remove(&number);
-                if let Some(reply) = reply.take() {
-                    let converted = T::from_js(&ctx, value);
-                    let _ = reply.send(converted.map_err(|error| ScriptError::catch(&ctx, &error)));
-                }
-            })?
-        };
-        let rejected = {
-            let host = self.clone();
-            Function::new(ctx.clone(), move |ctx: Ctx<'js>, reason: Value<'js>| {
-                host.calls.borrow_mut().remove(&number);
-                if let Some(reply) = reply.take() {
-                    let _ = reply.send(Err(ScriptError::from_value(&ctx, &reason)));
-                }
-            })?
-        };
+    ) -> rquickjs::Result<()> {
+        let resolved = function(ctx, self, move |call| {
+            let waiting = call.host.calls.borrow_mut().remove(&number);
+            if let Some((_, reply)) = waiting {
+                reply.send(call.ctx(), call.value(0));
+            }
+            call.done()
+        })?;
+        let rejected = function(ctx, self, move |call| {
+            let waiting = call.host.calls.borrow_mut().remove(&number);
+            if let Some((_, reply)) = waiting {
+                reply.fail(ScriptError::from_value(call.ctx(), &call.value(0)));
+            }
+            call.done()
+        })?;
         promise.then()?.call((rquickjs::function::This(promise.clone()), resolved, rejected))
     }
 
@@ -428,14 +401,8 @@ impl Host {
             .filter(|(_, (owner, _))| extension.is_none_or(|extension| *owner == extension))
             .map(|(number, _)| *number)
             .collect();
-        let failing: Vec<Fail> = concerned
-            .iter()
-            .filter_map(|number| calls.remove(number))
-            .map(|(_, fail)| fail)
-            .collect();
-        drop(calls);
-        for fail in failing {
-            fail(error.clone());
+        for (_, reply) in concerned.iter().filter_map(|number| calls.remove(number)) {
+            reply.fail(error.clone());
         }
     }
 

@@ -9,7 +9,6 @@ mod ui;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rquickjs::IntoJs as _;
 use serde::Deserialize;
 
 use crate::access::Access;
@@ -17,9 +16,8 @@ use crate::error::ScriptError;
 use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
 use crate::thread::{JsThread, ThreadOptions};
-use crate::value::Json;
 
-pub(crate) use session::install;
+pub(crate) use session::{FUNCTIONS, Sessions};
 
 /// The result of one test.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -57,12 +55,9 @@ pub async fn run_file(
     });
     let thread = thread.map_err(|error| TestFileError(error.to_string()))?;
     let file = path.to_string_lossy().into_owned();
-    let results: Json = thread
-        .call(0, "runTests", move |ctx, _| Ok(vec![file.into_js(ctx)?]))
-        .await
-        .map_err(failed)?;
+    let results = thread.call(0, "runTests", vec![file.into()]).await.map_err(failed)?;
     let mut results: Vec<TestResult> =
-        serde_json::from_value(results.0).map_err(|error| TestFileError(error.to_string()))?;
+        serde_json::from_value(results).map_err(|error| TestFileError(error.to_string()))?;
     // An error outside of every test is a failure too.
     let errors = errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     results.extend(errors.iter().map(|error| TestResult {

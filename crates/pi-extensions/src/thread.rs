@@ -8,18 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rquickjs::{Ctx, FromJs, Value};
+use pi_agent::BoxFuture;
+use rquickjs::{Ctx, IntoJs as _, Value};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
 use crate::engine::Engine;
 use crate::error::{STOPPED, ScriptError};
-use crate::host::{ExtensionId, Host, Outside};
+use crate::host::{ExtensionId, Host, Outside, Reply};
 use crate::host_process::{ProcessOptions, ProcessState};
 use crate::limits::Limits;
+use crate::poster::Poster;
 use crate::report::Report;
 use crate::source::cache::Cache;
+use crate::value::Plain;
 use crate::{modules, native};
 
 /// Time for which a frame of the screen waits for JavaScript.
@@ -27,6 +30,46 @@ const PATIENCE: Duration = Duration::from_millis(30);
 
 /// Work on a JavaScript thread.
 pub(crate) type Task = Box<dyn FnOnce(&Ctx<'_>, &Host) + Send>;
+
+/// The value of a call, or what it threw.
+pub(crate) type Called = BoxFuture<'static, Result<serde_json::Value, ScriptError>>;
+
+/// The arguments of a call.
+pub(crate) enum Arguments {
+    Plain(Vec<Plain>),
+    Built(Build),
+}
+
+/// Makes arguments on the thread.
+type Build = Box<dyn for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<Value<'js>>> + Send>;
+
+impl Arguments {
+    /// Arguments that need the engine: functions, or the number of something new.
+    pub(crate) fn built(
+        build: impl for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<Value<'js>>>
+        + Send
+        + 'static,
+    ) -> Self {
+        Self::Built(Box::new(build))
+    }
+
+    pub(crate) fn build<'js>(
+        self,
+        ctx: &Ctx<'js>,
+        host: &Host,
+    ) -> rquickjs::Result<Vec<Value<'js>>> {
+        match self {
+            Self::Plain(values) => values.into_iter().map(|value| value.into_js(ctx)).collect(),
+            Self::Built(build) => build(ctx, host),
+        }
+    }
+}
+
+impl From<Vec<Plain>> for Arguments {
+    fn from(values: Vec<Plain>) -> Self {
+        Self::Plain(values)
+    }
+}
 
 /// Properties of a JavaScript thread.
 pub struct ThreadOptions {
@@ -90,6 +133,11 @@ impl JsThread {
         Ok(Self { tasks, late: Arc::default() })
     }
 
+    /// Returns a way to post tasks that does not keep the thread alive.
+    pub(crate) fn poster(&self) -> Poster {
+        Poster::new(self.tasks.downgrade())
+    }
+
     /// Runs a task on the thread.
     pub(crate) fn post(&self, task: impl FnOnce(&Ctx<'_>, &Host) + Send + 'static) {
         // The receiver lives as long as this sender.
@@ -97,25 +145,43 @@ impl JsThread {
     }
 
     /// Calls a function of `js/host/main.js` and returns its value, after waiting for a promise.
-    /// `None` arguments mean that there are none to build.
-    pub(crate) async fn call<T>(
+    /// The call is made when the future is polled first.
+    pub(crate) fn call(
         &self,
         extension: ExtensionId,
         function: &'static str,
-        arguments: impl for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<Value<'js>>>
-        + Send
-        + 'static,
-    ) -> Result<T, ScriptError>
-    where
-        T: for<'a> FromJs<'a> + Send + 'static,
-    {
-        let (reply, answer) = oneshot::channel();
-        self.post(move |ctx, host| {
-            let result =
-                arguments(ctx, host).and_then(|values| host.call_entry(ctx, function, values));
-            host.reply_with(ctx, extension, result, reply);
-        });
-        answer.await.unwrap_or_else(|_| Err(stopped()))
+        arguments: impl Into<Arguments>,
+    ) -> Called {
+        self.call_boxed(extension, function, arguments.into(), true)
+    }
+
+    /// Calls a function like [`Self::call`] without a use for its value.
+    pub(crate) fn run(
+        &self,
+        extension: ExtensionId,
+        function: &'static str,
+        arguments: impl Into<Arguments>,
+    ) -> Called {
+        self.call_boxed(extension, function, arguments.into(), false)
+    }
+
+    fn call_boxed(
+        &self,
+        extension: ExtensionId,
+        function: &'static str,
+        arguments: Arguments,
+        wants_value: bool,
+    ) -> Called {
+        let thread = self.clone();
+        Box::pin(async move {
+            let (sender, answer) = oneshot::channel();
+            thread.post(move |ctx, host| {
+                let values = arguments.build(ctx, host);
+                let result = values.and_then(|values| host.call_entry(ctx, function, values));
+                host.reply_with(ctx, extension, result, Reply { wants_value, sender });
+            });
+            answer.await.unwrap_or_else(|_| Err(ScriptError::new("the extension was stopped")))
+        })
     }
 
     /// Runs a task for the screen and waits a moment for its result. Without an answer the thread
@@ -140,11 +206,6 @@ impl JsThread {
     pub(crate) fn is_late(&self) -> bool {
         self.late.load(Ordering::Acquire)
     }
-}
-
-fn stopped() -> ScriptError {
-    let message = "the extension was stopped".to_owned();
-    ScriptError { stack: message.clone(), message }
 }
 
 /// Runs the tasks of a thread until no one can post another.

@@ -1,4 +1,4 @@
-//! Values that cross the border: JSON and bytes.
+//! Values that cross the border: JSON, bytes, and plain values of any kind.
 
 use crate::engine::raw;
 use rquickjs::{
@@ -76,5 +76,68 @@ impl<'js> FromJs<'js> for Bytes {
         let buffer = ArrayBuffer::from_object(buffer).ok_or_else(wrong)?;
         let (offset, length) = (object.get("byteOffset")?, object.get("byteLength")?);
         raw::copy_bytes(&buffer, offset, length).map(Self).ok_or_else(wrong)
+    }
+}
+
+/// A value that exists without the engine: what native functions and futures return.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Plain {
+    /// `undefined`.
+    Nothing,
+    Flag(bool),
+    Number(f64),
+    Numbers(Vec<f64>),
+    Text(String),
+    Texts(Vec<String>),
+    Bytes(Vec<u8>),
+    Json(serde_json::Value),
+}
+
+impl<'js> IntoJs<'js> for Plain {
+    fn into_js(self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
+        match self {
+            Self::Nothing => Ok(Value::new_undefined(ctx.clone())),
+            Self::Flag(flag) => Ok(Value::new_bool(ctx.clone(), flag)),
+            Self::Number(number) => Ok(Value::new_number(ctx.clone(), number)),
+            Self::Numbers(numbers) => numbers.into_js(ctx),
+            Self::Text(text) => text.into_js(ctx),
+            Self::Texts(texts) => texts.into_js(ctx),
+            Self::Bytes(bytes) => Bytes(bytes).into_js(ctx),
+            Self::Json(json) => to_js(ctx, &json),
+        }
+    }
+}
+
+macro_rules! plain {
+    ($($from:ty, $value:ident => $plain:expr;)*) => {
+        $(impl From<$from> for Plain {
+            fn from($value: $from) -> Self {
+                $plain
+            }
+        })*
+    };
+}
+
+plain! {
+    (), _value => Self::Nothing;
+    bool, value => Self::Flag(value);
+    f64, value => Self::Number(value);
+    i32, value => Self::Number(value.into());
+    u32, value => Self::Number(value.into());
+    // The engine has no larger integers than those of a double.
+    u64, value => Self::Number(value as f64);
+    usize, value => Self::Number(value as f64);
+    Vec<f64>, value => Self::Numbers(value);
+    &str, value => Self::Text(value.to_owned());
+    String, value => Self::Text(value);
+    Vec<String>, value => Self::Texts(value);
+    Bytes, value => Self::Bytes(value.0);
+    Vec<u8>, value => Self::Bytes(value);
+    serde_json::Value, value => Self::Json(value);
+}
+
+impl<T: Into<Plain>> From<Option<T>> for Plain {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Nothing, Into::into)
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{BashOperations, ExtensionError};
 use pi_protocol::CancelToken;
-use rquickjs::{Function, IntoJs as _};
+use rquickjs::IntoJs as _;
 use tokio::sync::mpsc;
 
 use super::{failure, with_signal};
 use crate::host::ExtensionId;
-use crate::thread::JsThread;
-use crate::value::Json;
+use crate::native::function;
+use crate::thread::{Arguments, JsThread};
 
 /// Operations that JavaScript keeps under a number.
 #[derive(Debug)]
@@ -34,20 +34,22 @@ impl BashOperations for JsOperations {
             let (pieces, mut received) = mpsc::unbounded_channel::<String>();
             let number = self.number;
             let called = with_signal(&self.thread, &cancel, |signal| {
-                self.thread.call::<Json>(self.extension, "execOperations", move |ctx, _host| {
-                    let send = Function::new(ctx.clone(), move |piece: String| {
+                let arguments = Arguments::built(move |ctx, host| {
+                    let send = function(ctx, host, move |call| {
                         // Without a receiver the command is over.
-                        let _ = pieces.send(piece);
+                        let _ = pieces.send(call.text(0)?);
+                        call.done()
                     })?;
                     let cwd = cwd.to_string_lossy().into_owned();
                     Ok(vec![
                         number.into_js(ctx)?,
                         command.into_js(ctx)?,
                         cwd.into_js(ctx)?,
-                        send.into_js(ctx)?,
+                        send.into_value(),
                         signal.into_js(ctx)?,
                     ])
-                })
+                });
+                self.thread.call(self.extension, "execOperations", arguments)
             });
             let forwarded = async {
                 while let Some(piece) = received.recv().await {
@@ -57,7 +59,7 @@ impl BashOperations for JsOperations {
                 }
             };
             let (ended, ()) = tokio::join!(called, forwarded);
-            let ended = ended.map_err(failure)?.0;
+            let ended = ended.map_err(failure)?;
             Ok(ended["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok()))
         })
     }

@@ -8,7 +8,7 @@ use pi_coding_agent::extension::{
 use rquickjs::IntoJs as _;
 
 use super::JsHandle;
-use crate::value::Json;
+use crate::thread::Arguments;
 
 /// Returns a handler that calls a function of the entry object with the arguments of a command.
 pub(crate) fn command_handler(handle: &Arc<JsHandle>, function: &'static str) -> CommandHandler {
@@ -17,11 +17,12 @@ pub(crate) fn command_handler(handle: &Arc<JsHandle>, function: &'static str) ->
         let handle = Arc::clone(&handle);
         Box::pin(async move {
             let id = handle.extension;
-            let called = handle.call::<()>(function, move |ctx, host| {
+            let arguments = Arguments::built(move |ctx, host| {
                 host.set_context(id, context);
                 Ok(vec![arguments.into_js(ctx)?])
             });
-            called.await.map_err(|error| ExtensionError::new(error.message))
+            let called = handle.run(function, arguments).await;
+            called.map(drop).map_err(|error| ExtensionError::new(error.message))
         })
     })
 }
@@ -33,10 +34,8 @@ pub(crate) fn argument_completer(handle: &Arc<JsHandle>) -> ArgumentCompleter {
     Arc::new(move |prefix: String| {
         let handle = Arc::clone(&handle);
         Box::pin(async move {
-            let called = handle
-                .call::<Json>("completeArguments", move |ctx, _| Ok(vec![prefix.into_js(ctx)?]))
-                .await;
-            let Ok(Json(serde_json::Value::Array(items))) = called else { return Vec::new() };
+            let called = handle.call("completeArguments", vec![prefix.into()]).await;
+            let Ok(serde_json::Value::Array(items)) = called else { return Vec::new() };
             items.iter().filter_map(completion).collect()
         })
     })

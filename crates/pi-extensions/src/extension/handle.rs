@@ -1,10 +1,10 @@
 //! A registered function of an extension that stays in JavaScript, under a number.
 
-use rquickjs::{Ctx, FromJs, IntoJs as _, Value};
+use rquickjs::{IntoJs as _, Value};
 
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Host};
-use crate::thread::WeakJsThread;
+use crate::host::ExtensionId;
+use crate::thread::{Arguments, Called, JsThread, WeakJsThread};
 
 /// A registered function of an extension, or an object with functions. Dropping the handle releases
 /// it in JavaScript.
@@ -21,24 +21,31 @@ impl JsHandle {
     }
 
     /// Calls a function of the entry object with the number and further arguments.
-    pub(crate) async fn call<T>(
+    pub(crate) fn call(&self, function: &'static str, arguments: impl Into<Arguments>) -> Called {
+        self.call_boxed(function, arguments.into(), JsThread::call)
+    }
+
+    /// Calls a function without a use for its value.
+    pub(crate) fn run(&self, function: &'static str, arguments: impl Into<Arguments>) -> Called {
+        self.call_boxed(function, arguments.into(), JsThread::run)
+    }
+
+    fn call_boxed(
         &self,
         function: &'static str,
-        arguments: impl for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<Value<'js>>>
-        + Send
-        + 'static,
-    ) -> Result<T, ScriptError>
-    where
-        T: for<'a> FromJs<'a> + Send + 'static,
-    {
-        let thread = self.thread.upgrade().ok_or_else(stopped)?;
+        arguments: Arguments,
+        call: fn(&JsThread, ExtensionId, &'static str, Arguments) -> Called,
+    ) -> Called {
+        let Some(thread) = self.thread.upgrade() else {
+            return Box::pin(async { Err(ScriptError::new("the extension was stopped")) });
+        };
         let number = self.number;
-        let called = thread.call(self.extension, function, move |ctx, host| {
+        let arguments = Arguments::built(move |ctx, host| {
             let mut all = vec![number.into_js(ctx)?];
-            all.extend(arguments(ctx, host)?);
+            all.extend(arguments.build(ctx, host)?);
             Ok(all)
         });
-        called.await
+        call(&thread, self.extension, function, arguments)
     }
 
     /// Returns the number and the thread.
@@ -57,9 +64,4 @@ impl Drop for JsHandle {
             let _ = host.call_entry(ctx, "release", vec![number]);
         });
     }
-}
-
-fn stopped() -> ScriptError {
-    let message = "the extension was stopped".to_owned();
-    ScriptError { stack: message.clone(), message }
 }

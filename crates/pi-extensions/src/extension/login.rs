@@ -6,14 +6,15 @@ use std::time::Duration;
 use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use pi_coding_agent::models::{LoginTokens, ProviderLogin};
 use pi_protocol::CancelToken;
-use rquickjs::{Ctx, Function, IntoJs as _, Object};
+use rquickjs::{Ctx, IntoJs as _, Object};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::JsHandle;
 use crate::error::NativeError;
 use crate::host::Host;
-use crate::value::Json;
+use crate::native::function;
+use crate::thread::Arguments;
 
 /// Time that the user has if the extension does not tell.
 const DEFAULT_LIFETIME: u64 = 15 * 60;
@@ -53,9 +54,8 @@ async fn call(
     function: &'static str,
     tokens: LoginTokens,
 ) -> Result<Value, String> {
-    let called = handle
-        .call::<Json>(function, move |ctx, _| Ok(vec![Json(Value::Object(tokens)).into_js(ctx)?]));
-    called.await.map(|json| json.0).map_err(|error| error.message)
+    let called = handle.call(function, vec![Value::Object(tokens).into()]);
+    called.await.map_err(|error| error.message)
 }
 
 fn tokens_of(value: Value) -> Result<LoginTokens, String> {
@@ -72,13 +72,14 @@ async fn sign_in(
     cancel: CancelToken,
 ) -> Result<LoginTokens, String> {
     let (numbered, mut number) = oneshot::channel();
-    let called = handle.call::<Json>("login", move |ctx, host| {
+    let arguments = Arguments::built(move |ctx, host| {
         let token = host.number();
         // Without a receiver the call is over.
         let _ = numbered.send(token);
         let callbacks = callbacks(ctx, host, &interaction)?;
-        Ok(vec![(token as f64).into_js(ctx)?, callbacks.into_js(ctx)?])
+        Ok(vec![(token as f64).into_js(ctx)?, callbacks.into_value()])
     });
+    let called = handle.call("login", arguments);
     let result = tokio::select! {
         // A login that is cancelled already does not begin.
         biased;
@@ -96,7 +97,7 @@ async fn sign_in(
         }
         result = called => result,
     };
-    result.map_err(|error| error.message).and_then(|json| tokens_of(json.0))
+    result.map_err(|error| error.message).and_then(tokens_of)
 }
 
 /// Returns the functions with which a login reaches the user: `show` and `ask`.
@@ -109,19 +110,21 @@ fn callbacks<'js>(
     let shown = Arc::clone(interaction);
     object.set(
         "show",
-        Function::new(ctx.clone(), move |event: Json| {
-            if let Some(event) = event_of(&event.0) {
+        function(ctx, host, move |call| {
+            if let Some(event) = event_of(&call.json(0)?) {
                 shown.show(event);
             }
+            call.done()
         })?,
     )?;
-    let (asked, host) = (Arc::clone(interaction), host.clone());
+    let asked = Arc::clone(interaction);
     object.set(
         "ask",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, prompt: Json| {
-            let answer = asked.ask(prompt_of(&prompt.0));
-            host.promise_on_main(&ctx, async move {
-                answer.await.map_err(|cancelled| NativeError::new(cancelled.to_string()))
+        function(ctx, host, move |call| {
+            let answer = asked.ask(prompt_of(&call.json(0)?));
+            call.promise_on_main(async move {
+                let answer = answer.await;
+                Ok(answer.map_err(|cancelled| NativeError::new(cancelled.to_string()))?.into())
             })
         })?,
     )?;

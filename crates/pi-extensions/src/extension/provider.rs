@@ -8,7 +8,7 @@ use pi_protocol::{
     AssistantBlock, AssistantMessage, AssistantStream, CancelToken, MessageBuilder, Provider,
     Request, Source, StopReason,
 };
-use rquickjs::{Ctx, Function, IntoJs as _, Value as JsValue};
+use rquickjs::{Ctx, IntoJs as _, Value as JsValue};
 use secrecy::ExposeSecret as _;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use super::JsHandle;
 use crate::error::ScriptError;
 use crate::host::{ExtensionId, Host, Poster};
+use crate::native::function;
 use crate::value::Json;
 
 /// A provider whose requests an extension answers.
@@ -79,13 +80,15 @@ fn start(
     reports: &mpsc::UnboundedSender<Report>,
 ) -> rquickjs::Result<()> {
     let events = reports.clone();
-    let push = Function::new(ctx.clone(), move |event: Json| {
+    let push = function(ctx, host, move |call| {
         // Without a receiver the request is over.
-        let _ = events.send(Report::Event(event.0));
+        let _ = events.send(Report::Event(call.json(0)?));
+        call.done()
     })?;
     let failures = reports.clone();
-    let fail = Function::new(ctx.clone(), move |message: String| {
-        let _ = failures.send(Report::Failed(message));
+    let fail = function(ctx, host, move |call| {
+        let _ = failures.send(Report::Failed(call.text(0)?));
+        call.done()
     })?;
     let hooks = hooks(ctx, host, request)?;
     let context = json!({ "messages": request.context.clone().normalize() });
@@ -97,8 +100,8 @@ fn start(
         Json(context).into_js(ctx)?,
         Json(options(request)).into_js(ctx)?,
         hooks,
-        push.into_js(ctx)?,
-        fail.into_js(ctx)?,
+        push.into_value(),
+        fail.into_value(),
     ];
     host.call_entry(ctx, "startStream", arguments).map(drop)
 }
@@ -107,20 +110,19 @@ fn start(
 fn hooks<'js>(ctx: &Ctx<'js>, host: &Host, request: &Request) -> rquickjs::Result<JsValue<'js>> {
     let object = rquickjs::Object::new(ctx.clone())?;
     if let Some(hook) = request.options.hooks.on_payload.clone() {
-        let (host, model) = (host.clone(), Arc::clone(&request.model));
-        object.set(
-            "onPayload",
-            Function::new(ctx.clone(), move |ctx: Ctx<'js>, payload: Json| {
-                let changed = hook(payload.0, Arc::clone(&model));
-                host.promise_on_main(&ctx, async move { Ok(Json(changed.await)) })
-            })?,
-        )?;
+        let model = Arc::clone(&request.model);
+        let on_payload = function(ctx, host, move |call| {
+            let changed = hook(call.json(0)?, Arc::clone(&model));
+            call.promise_on_main(async move { Ok(changed.await.into()) })
+        });
+        object.set("onPayload", on_payload?)?;
     }
     if let Some(hook) = request.options.hooks.on_provider_event.clone() {
-        object.set(
-            "onProviderStreamEvent",
-            Function::new(ctx.clone(), move |data: Json| hook(&data.0.to_string()))?,
-        )?;
+        let on_event = function(ctx, host, move |call| {
+            hook(&call.json(0)?.to_string());
+            call.done()
+        });
+        object.set("onProviderStreamEvent", on_event?)?;
     }
     Ok(object.into_value())
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::JsHandle;
 use super::tool::with_abort;
+use crate::thread::Arguments;
 use crate::value::Json;
 
 /// Returns the router that calls `route()` of a virtual model.
@@ -28,18 +29,19 @@ async fn route(
 ) -> Result<Route, String> {
     let level = request.thinking_level;
     let (sender, receiver) = tokio::sync::oneshot::channel();
-    let called = handle.call::<Json>("routeModel", move |ctx, host| {
+    let arguments = Arguments::built(move |ctx, host| {
         let token = host.number();
         // Without a receiver the call is over.
         let _ = sender.send((token, host.poster()));
         Ok(vec![Json(describe(&request)).into_js(ctx)?, (token as f64).into_js(ctx)?])
     });
+    let called = handle.call("routeModel", arguments);
     let aborting = async move {
         let Ok((token, poster)) = receiver.await else { return };
         cancel.cancelled().await;
         poster.post(move |ctx, host| host.abort_call(ctx, token));
     };
-    let Json(picked) = with_abort(called, aborting).await.map_err(|error| error.message)?;
+    let picked = with_abort(called, aborting).await.map_err(|error| error.message)?;
     let text = |name: &str| picked[name].as_str().unwrap_or_default().to_owned();
     let named =
         picked["thinkingLevel"].as_str().and_then(|name| ThinkingLevel::from_str(name).ok());

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput};
 use pi_protocol::Tool;
-use rquickjs::{Function, IntoJs as _};
+use rquickjs::IntoJs as _;
 use serde_json::{Map, Value};
 
 use super::{JsHandle, output_from_json};
 use crate::error::NativeError;
+use crate::native::function;
+use crate::thread::Arguments;
 use crate::value::Json;
 
 /// A tool of an extension. Its functions stay in JavaScript.
@@ -85,12 +87,10 @@ impl AgentTool for JsTool {
                 return Ok(None);
             }
             let raw = Value::Object(raw.clone());
-            let called = self.handle.call::<Json>("prepareArguments", move |ctx, _host| {
-                Ok(vec![Json(raw).into_js(ctx)?])
-            });
+            let called = self.handle.call("prepareArguments", vec![raw.into()]);
             let name = &self.declaration.name;
             match called.await {
-                Ok(Json(Value::Object(arguments))) => Ok(Some(arguments)),
+                Ok(Value::Object(arguments)) => Ok(Some(arguments)),
                 Ok(_) => {
                     let problem = format!("prepareArguments of tool \"{name}\" returned no object");
                     Err(ToolError::new(problem))
@@ -104,22 +104,24 @@ impl AgentTool for JsTool {
         Box::pin(async move {
             let Invocation { id, arguments, cancel, updates, .. } = invocation;
             let (sender, receiver) = tokio::sync::oneshot::channel();
-            let called = self.handle.call::<Json>("executeTool", move |ctx, host| {
+            let arguments = Arguments::built(move |ctx, host| {
                 let token = host.number();
                 // Without a receiver the call is over.
                 let _ = sender.send((token, host.poster()));
-                let update = Function::new(ctx.clone(), move |partial: Json| {
-                    if let Ok(output) = output_from_json(partial.0) {
+                let update = function(ctx, host, move |call| {
+                    if let Ok(output) = output_from_json(call.json(0)?) {
                         updates.send(output);
                     }
+                    call.done()
                 })?;
                 Ok(vec![
                     id.into_js(ctx)?,
                     Json(Value::Object(arguments)).into_js(ctx)?,
                     (token as f64).into_js(ctx)?,
-                    update.into_js(ctx)?,
+                    update.into_value(),
                 ])
             });
+            let called = self.handle.call("executeTool", arguments);
             let aborting = async move {
                 let Ok((token, poster)) = receiver.await else { return };
                 cancel.cancelled().await;
@@ -127,7 +129,7 @@ impl AgentTool for JsTool {
             };
             let called = with_abort(called, aborting).await;
             let result = called.map_err(|error| ToolError::new(error.message))?;
-            output_from_json(result.0).map_err(ToolError::new)
+            output_from_json(result).map_err(ToolError::new)
         })
     }
 }

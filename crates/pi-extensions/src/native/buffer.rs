@@ -1,15 +1,11 @@
 //! Bytes and texts: what `Buffer`, `TextEncoder` and `TextDecoder` need from Rust.
 
-#![allow(clippy::needless_pass_by_value)] // The engine hands over the arguments of a function.
-
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use rquickjs::{Ctx, Function, Object};
 
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::value::Bytes;
+use crate::native::Natives;
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -18,35 +14,30 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    object.set("encode", Function::new(ctx.clone(), encode)?)?;
-    object.set("decode", Function::new(ctx.clone(), decode)?)?;
-    object.set("utf8Length", Function::new(ctx.clone(), |text: String| text.len())?)?;
-    object.set(
-        "isUtf8",
-        Function::new(ctx.clone(), |bytes: Bytes| std::str::from_utf8(&bytes.0).is_ok())?,
-    )?;
-    object
-        .set("compare", Function::new(ctx.clone(), |a: Bytes, b: Bytes| a.0.cmp(&b.0) as i32)?)?;
-    object.set("find", Function::new(ctx.clone(), find)?)?;
-    object.set("encodingName", Function::new(ctx.clone(), encoding_name)?)?;
-    object.set("completeLength", Function::new(ctx.clone(), complete_length)?)?;
-    object.set(
-        "decodeText",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, bytes: Bytes, name: String, fatal: bool| {
-            let encoding = encoding_rs::Encoding::for_label(name.as_bytes())
-                .ok_or_else(|| NativeError::new(format!("no encoding {name}")).throw(&ctx))?;
-            let (text, had_errors) = encoding.decode_without_bom_handling(&bytes.0);
-            Ok::<_, rquickjs::Error>((!(fatal && had_errors)).then(|| text.into_owned()))
-        })?,
-    )?;
-    Ok(object)
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("encode", |call| call.reply(encode(call.text(0)?, &call.text(1)?))),
+    ("decode", |call| call.reply(decode(call.bytes(0)?, &call.text(1)?))),
+    ("utf8Length", |call| call.reply(call.text(0)?.len())),
+    ("isUtf8", |call| call.reply(std::str::from_utf8(&call.bytes(0)?).is_ok())),
+    ("compare", |call| call.reply(call.bytes(0)?.cmp(&call.bytes(1)?) as i32)),
+    ("find", |call| {
+        let found = find(&call.bytes(0)?, &call.bytes(1)?, call.size(2)?, call.flag(3)?);
+        call.reply(found.map_or(-1.0, |found| found as f64))
+    }),
+    ("encodingName", |call| call.reply(encoding_name(&call.text(0)?))),
+    ("completeLength", |call| call.reply(complete_length(&call.bytes(0)?, &call.text(1)?))),
+    ("decodeText", |call| {
+        let (bytes, name, fatal) = (call.bytes(0)?, call.text(1)?, call.flag(2)?);
+        let encoding = encoding_rs::Encoding::for_label(name.as_bytes())
+            .ok_or_else(|| NativeError::new(format!("no encoding {name}")))?;
+        let (text, had_errors) = encoding.decode_without_bom_handling(&bytes);
+        call.reply((!(fatal && had_errors)).then(|| text.into_owned()))
+    }),
+];
 
 /// Returns the bytes of a text. Invalid input ends `hex` and is skipped in `base64`, as in Node.
-fn encode(text: String, encoding: String) -> Bytes {
-    match encoding.as_str() {
+fn encode(text: String, encoding: &str) -> Vec<u8> {
+    match encoding {
         "hex" => {
             let pairs = text.as_bytes().chunks_exact(2);
             let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -54,7 +45,7 @@ fn encode(text: String, encoding: String) -> Bytes {
                 let (high, low) = (digit(*pair.first()?)?, digit(*pair.get(1)?)?);
                 u8::try_from(high * 16 + low).ok()
             };
-            Bytes(pairs.map_while(byte).collect())
+            pairs.map_while(byte).collect()
         }
         "base64" => {
             let body = text.split('=').next().unwrap_or_default();
@@ -69,16 +60,15 @@ fn encode(text: String, encoding: String) -> Bytes {
             if plain.len() % 4 == 1 {
                 plain.pop();
             }
-            Bytes(LENIENT.decode(plain).unwrap_or_default())
+            LENIENT.decode(plain).unwrap_or_default()
         }
-        _ => Bytes(text.into_bytes()),
+        _ => text.into_bytes(),
     }
 }
 
 /// Returns the text of bytes.
-fn decode(bytes: Bytes, encoding: String) -> String {
-    let bytes = bytes.0;
-    match encoding.as_str() {
+fn decode(bytes: Vec<u8>, encoding: &str) -> String {
+    match encoding {
         "hex" => bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(hex_digit).collect(),
         "base64" => base64::engine::general_purpose::STANDARD.encode(bytes),
         "base64url" => base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes),
@@ -92,29 +82,25 @@ fn hex_digit(value: u8) -> char {
     char::from_digit(u32::from(value), 16).unwrap_or('0')
 }
 
-/// Returns the place of `part` in `bytes` from `at` on, or up to `at`; -1 without one.
-fn find(bytes: Bytes, part: Bytes, at: usize, is_last: bool) -> i64 {
-    let found = if is_last {
-        let end = at.saturating_add(part.0.len()).min(bytes.0.len());
-        let before = bytes.0.get(..end).unwrap_or_default();
-        memchr::memmem::rfind(before, &part.0)
-    } else {
-        let rest = bytes.0.get(at..).unwrap_or_default();
-        memchr::memmem::find(rest, &part.0).map(|found| found + at)
-    };
-    found.and_then(|found| i64::try_from(found).ok()).unwrap_or(-1)
+/// Returns the place of `part` in `bytes` from `at` on, or up to `at`.
+fn find(bytes: &[u8], part: &[u8], at: usize, is_last: bool) -> Option<usize> {
+    if is_last {
+        let end = at.saturating_add(part.len()).min(bytes.len());
+        return memchr::memmem::rfind(bytes.get(..end).unwrap_or_default(), part);
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    memchr::memmem::find(rest, part).map(|found| found + at)
 }
 
 /// Returns the name of an encoding by a label of the web.
-fn encoding_name(label: String) -> Option<String> {
+fn encoding_name(label: &str) -> Option<String> {
     let encoding = encoding_rs::Encoding::for_label(label.as_bytes())?;
     (encoding != encoding_rs::REPLACEMENT).then(|| encoding.name().to_ascii_lowercase())
 }
 
 /// Returns the number of bytes before an incomplete last character.
-fn complete_length(bytes: Bytes, encoding: String) -> usize {
-    let bytes = bytes.0;
-    match encoding.as_str() {
+fn complete_length(bytes: &[u8], encoding: &str) -> usize {
+    match encoding {
         "utf-8" => {
             let tail = bytes.len().saturating_sub(3);
             let rest = bytes.get(tail..).unwrap_or_default();
@@ -156,7 +142,7 @@ mod tests {
             (b"A\0B", "utf-16le", 2),
         ];
         for (bytes, encoding, expected) in rows {
-            let found = complete_length(Bytes(bytes.to_vec()), (*encoding).to_owned());
+            let found = complete_length(bytes, encoding);
             assert_eq!(found, *expected, "{bytes:?}");
         }
     }

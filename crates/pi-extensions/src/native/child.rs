@@ -9,99 +9,64 @@ pub(crate) mod running;
 mod sync;
 mod table;
 
-use rquickjs::{Ctx, Function, Object};
-
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::value::{Bytes, Json};
+use crate::native::{Call, Natives, Thrown};
 use options::SpawnOptions;
 use running::Running;
 pub(crate) use table::Children;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
+pub(super) const FUNCTIONS: Natives = &[
     // Returns `[id, pid]`.
-    object.set(
-        "spawn",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, options: Object<'js>| {
-            let options = SpawnOptions::from_js(&ctx, &state, &options)?;
-            let started = options.launch(&state).and_then(|prepared| prepared.start());
-            let running = started.map_err(|error| error.throw(&ctx))?;
-            let pid = running.pid();
-            let id = state.children.add(state.number(), running);
-            rquickjs::Result::Ok(vec![id as f64, f64::from(pid)])
-        })?,
-    )?;
-    let state = host.clone();
+    ("spawn", |call| {
+        let options = SpawnOptions::from_js(call.ctx(), call.host, &call.object(0)?)?;
+        let running = options.launch(call.host)?.start()?;
+        let pid = running.pid();
+        let id = call.host.children.add(call.host.number(), running);
+        call.reply(vec![id as f64, f64::from(pid)])
+    }),
     // Returns `{ pid, status, signal, stdout, stderr, error }`.
-    object.set(
-        "spawnSync",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, options: Object<'js>| {
-            let options = SpawnOptions::from_js(&ctx, &state, &options)?;
-            let prepared = options.launch(&state).map_err(|error| error.throw(&ctx))?;
-            let finished = state.block(|| sync::run(prepared));
-            finished.map_err(|error| error.throw(&ctx))?.into_object(&ctx)
-        })?,
-    )?;
-    install_streams(ctx, host, &object)?;
-    let state = host.clone();
-    // Resolves to `[code, signal]`.
-    object.set(
-        "wait",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64| {
-            let running = find(&ctx, &state, id)?;
-            state.promise(&ctx, async move {
-                let (code, signal) = running.wait().await;
-                Ok(Json(serde_json::json!([code, signal])))
-            })
-        })?,
-    )?;
-    let state = host.clone();
-    // Returns true if the program was running.
-    object.set(
-        "kill",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64, signal: i32| {
-            let Some(running) = state.children.get(id) else { return Ok(false) };
-            running.kill(signal).map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set("release", Function::new(ctx.clone(), move |id: u64| state.children.remove(id))?)?;
-    Ok(object)
-}
-
-fn install_streams<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rquickjs::Result<()> {
-    let state = host.clone();
+    ("spawnSync", |call| {
+        let options = SpawnOptions::from_js(call.ctx(), call.host, &call.object(0)?)?;
+        let prepared = options.launch(call.host)?;
+        let finished = call.host.block(|| sync::run(prepared))?;
+        Ok(finished.into_object(call.ctx())?.into_value())
+    }),
     // Resolves to the next bytes of stream 1 or 2; to nothing at its end.
-    object.set(
-        "read",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64, stream: u32| {
-            let running = find(&ctx, &state, id)?;
-            state.promise(&ctx, async move { Ok(running.read(stream).await?.map(Bytes)) })
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "write",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64, bytes: Bytes| {
-            let running = find(&ctx, &state, id)?;
-            state.promise(&ctx, async move { running.write(&bytes.0).await })
-        })?,
-    )?;
-    let state = host.clone();
+    ("read", |call| {
+        let (running, stream) = (find(call)?, call.id(1)?);
+        call.promise(async move { Ok(running.read(stream).await?.into()) })
+    }),
+    ("write", |call| {
+        let (running, bytes) = (find(call)?, call.bytes(1)?);
+        call.promise(async move { Ok(running.write(&bytes).await?.into()) })
+    }),
     // Closes stream 0, 1 or 2; a waiting read ends.
-    object.set(
-        "close",
-        Function::new(ctx.clone(), move |id: u64, stream: u32| {
-            if let Some(running) = state.children.get(id) {
-                running.close(stream);
-            }
-        })?,
-    )
-}
+    ("close", |call| {
+        if let Some(running) = call.host.children.get(call.handle(0)?) {
+            running.close(call.id(1)?);
+        }
+        call.done()
+    }),
+    // Resolves to `[code, signal]`.
+    ("wait", |call| {
+        let running = find(call)?;
+        call.promise(async move {
+            let (code, signal) = running.wait().await;
+            Ok(serde_json::json!([code, signal]).into())
+        })
+    }),
+    // Returns true if the program was running.
+    ("kill", |call| match call.host.children.get(call.handle(0)?) {
+        Some(running) => call.reply(running.kill(call.integer(1)?)?),
+        None => call.reply(false),
+    }),
+    ("release", |call| {
+        call.host.children.remove(call.handle(0)?);
+        call.done()
+    }),
+];
 
-fn find(ctx: &Ctx<'_>, host: &Host, id: u64) -> rquickjs::Result<Running> {
-    let gone = || NativeError::new("the process is closed").with("code", "EBADF").throw(ctx);
-    host.children.get(id).ok_or_else(gone)
+fn find(call: &Call<'_, '_>) -> Result<Running, Thrown> {
+    let gone = || NativeError::new("the process is closed").with("code", "EBADF");
+    Ok(call.host.children.get(call.handle(0)?).ok_or_else(gone)?)
 }

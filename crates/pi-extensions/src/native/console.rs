@@ -1,40 +1,25 @@
 //! Output of `console` and of the standard streams.
 
-use rquickjs::{Ctx, Function, Object};
-
-use crate::host::Host;
 use crate::host_process::OutputStream;
-use crate::value::Bytes;
+use crate::native::{Answer, Call, Natives};
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let functions = [
-        ("write", OutputStream::Console),
-        ("writeStdout", OutputStream::Stdout),
-        ("writeStderr", OutputStream::Stderr),
-    ];
-    for (name, stream) in functions {
-        let state = host.clone();
-        object.set(
-            name,
-            Function::new(ctx.clone(), move |ctx: Ctx<'js>, value: rquickjs::Value<'js>| {
-                let bytes = match value.as_string() {
-                    Some(text) => text.to_string().map(String::into_bytes),
-                    None => rquickjs::FromJs::from_js(&ctx, value).map(|bytes: Bytes| bytes.0),
-                };
-                // A slow reader of the output must not look like a slow extension.
-                bytes.map(|bytes| state.block(|| (state.process.options.output)(stream, &bytes)))
-            })?,
-        )?;
-    }
-    let state = host.clone();
+pub(super) const FUNCTIONS: Natives = &[
+    ("write", |call| write(call, OutputStream::Console)),
+    ("writeStdout", |call| write(call, OutputStream::Stdout)),
+    ("writeStderr", |call| write(call, OutputStream::Stderr)),
     // `[columns, rows]`, or nothing if the standard streams are no terminal.
-    object.set(
-        "terminalSize",
-        Function::new(ctx.clone(), move || {
-            let size = (state.process.options.terminal)();
-            size.map(|(columns, rows)| vec![columns, rows])
-        })?,
-    )?;
-    Ok(object)
+    ("terminalSize", |call| {
+        let size = (call.host.process.options.terminal)();
+        call.reply(size.map(|(columns, rows)| vec![f64::from(columns), f64::from(rows)]))
+    }),
+];
+
+fn write<'js>(call: &Call<'_, 'js>, stream: OutputStream) -> Answer<'js> {
+    let bytes = match call.value(0).as_string() {
+        Some(text) => text.to_string()?.into_bytes(),
+        None => call.bytes(0)?,
+    };
+    // A slow reader of the output must not look like a slow extension.
+    call.host.block(|| (call.host.process.options.output)(stream, &bytes));
+    call.done()
 }

@@ -1,16 +1,14 @@
 //! Hashes, random numbers, derived keys and ciphers.
 
-#![allow(clippy::needless_pass_by_value)] // The engine hands over the arguments of a function.
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use hmac::{Hmac, Mac};
-use rquickjs::{Ctx, Function, Object};
+use rquickjs::Object;
 use sha2::Digest;
 
 use crate::error::NativeError;
-use crate::host::Host;
+use crate::native::{Answer, Call, Natives, function};
 use crate::value::Bytes;
 
 mod cipher;
@@ -18,43 +16,22 @@ mod cipher;
 /// Largest number of random or derived bytes of one call.
 const MAX_BYTES: usize = 64 << 20;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    object.set(
-        "createHash",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, name: String| {
-            let state = hasher(&name).ok_or_else(|| unknown_digest().throw(&ctx))?;
-            state_object(&ctx, state)
-        })?,
-    )?;
-    object.set(
-        "createHmac",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, name: String, key: Bytes| {
-            let state = keyed(&name, &key.0).ok_or_else(|| unknown_digest().throw(&ctx))?;
-            state_object(&ctx, state)
-        })?,
-    )?;
-    object.set(
-        "random",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, count: usize| {
-            let mut bytes = vec![0; count.min(MAX_BYTES)];
-            getrandom::fill(&mut bytes)
-                .map_err(|error| NativeError::new(error.to_string()).throw(&ctx))?;
-            Ok::<_, rquickjs::Error>(Bytes(bytes))
-        })?,
-    )?;
-    object.set("isEqual", Function::new(ctx.clone(), is_equal)?)?;
-    object.set("pbkdf2", derive_function(ctx, host, pbkdf2_bytes)?)?;
-    object.set("scrypt", derive_function(ctx, host, scrypt_bytes)?)?;
-    object.set(
-        "cipher",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, job: Object<'js>| {
-            let job = cipher::Job::from_object(&job)?;
-            job.run().map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    Ok(object)
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("createHash", |call| state_object(call, hasher(&call.text(0)?).ok_or_else(unknown_digest)?)),
+    ("createHmac", |call| {
+        let state = keyed(&call.text(0)?, &call.bytes(1)?);
+        state_object(call, state.ok_or_else(unknown_digest)?)
+    }),
+    ("random", |call| {
+        let mut bytes = vec![0; call.size(0)?.min(MAX_BYTES)];
+        getrandom::fill(&mut bytes).map_err(NativeError::from)?;
+        call.reply(bytes)
+    }),
+    ("isEqual", |call| call.reply(is_equal(&call.bytes(0)?, &call.bytes(1)?))),
+    ("pbkdf2", |call| derived(call, pbkdf2_bytes)),
+    ("scrypt", |call| derived(call, scrypt_bytes)),
+    ("cipher", |call| call.reply(cipher::Job::from_object(&call.object(0)?)?.run()?)),
+];
 
 fn unknown_digest() -> NativeError {
     NativeError::new("Digest method not supported").with("code", "ERR_CRYPTO_INVALID_DIGEST")
@@ -140,29 +117,28 @@ digests! {
 }
 
 /// Returns an object with `update(bytes)`, `digest()` and `copy()`.
-fn state_object<'js>(ctx: &Ctx<'js>, state: Box<dyn State>) -> rquickjs::Result<Object<'js>> {
+fn state_object<'js>(call: &Call<'_, 'js>, state: Box<dyn State>) -> Answer<'js> {
+    let (ctx, host) = (call.ctx(), call.host);
     let object = Object::new(ctx.clone())?;
     let state = Rc::new(RefCell::new(state));
     let updated = Rc::clone(&state);
-    object.set(
-        "update",
-        Function::new(ctx.clone(), move |bytes: Bytes| updated.borrow_mut().update(&bytes.0))?,
-    )?;
+    let update = function(ctx, host, move |call| {
+        updated.borrow_mut().update(&call.bytes(0)?);
+        call.done()
+    });
+    object.set("update", update?)?;
     let copied = Rc::clone(&state);
-    object.set(
-        "copy",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
-            state_object(&ctx, copied.borrow().copy())
-        })?,
-    )?;
-    object.set("digest", Function::new(ctx.clone(), move || Bytes(state.borrow().finish()))?)?;
-    Ok(object)
+    let copy = function(ctx, host, move |call| state_object(call, copied.borrow().copy()));
+    object.set("copy", copy?)?;
+    let digest = function(ctx, host, move |call| call.reply(state.borrow().finish()));
+    object.set("digest", digest?)?;
+    Ok(object.into_value())
 }
 
 /// Compares in a time that does not depend on the contents.
-fn is_equal(a: Bytes, b: Bytes) -> bool {
-    let different = a.0.iter().zip(&b.0).fold(0, |found, (a, b)| found | (a ^ b));
-    a.0.len() == b.0.len() && different == 0
+fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let different = a.iter().zip(b).fold(0, |found, (a, b)| found | (a ^ b));
+    a.len() == b.len() && different == 0
 }
 
 /// Arguments of a key derivation.
@@ -177,35 +153,30 @@ struct Derivation {
     parallelization: u32,
 }
 
-/// `(password, salt, length, cost, digest, blockSize, parallelization, isSync)` returns the key, or
-/// a promise for it.
-fn derive_function<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
+/// Returns the key of a job `{ password, salt, length, cost, digest, blockSize, parallelization,
+/// isSync }`, or a promise for it.
+fn derived<'js>(
+    call: &Call<'_, 'js>,
     compute: fn(&Derivation) -> Result<Vec<u8>, NativeError>,
-) -> rquickjs::Result<Function<'js>> {
-    let host = host.clone();
-    Function::new(ctx.clone(), move |ctx: Ctx<'js>, job: Object<'js>| {
-        let is_sync: bool = job.get("isSync")?;
-        let (password, salt): (Bytes, Bytes) = (job.get("password")?, job.get("salt")?);
-        let job = Derivation {
-            password: password.0,
-            salt: salt.0,
-            length: job.get::<_, usize>("length")?.min(MAX_BYTES),
-            cost: job.get("cost")?,
-            digest: job.get("digest")?,
-            block_size: job.get("blockSize")?,
-            parallelization: job.get("parallelization")?,
-        };
-        if is_sync {
-            let key = host.block(|| compute(&job)).map_err(|error| error.throw(&ctx))?;
-            return rquickjs::IntoJs::into_js(Bytes(key), &ctx);
-        }
-        let promise = host.promise(&ctx, async move {
-            let key = tokio::task::spawn_blocking(move || compute(&job)).await?;
-            key.map(Bytes)
-        })?;
-        Ok(promise.into_value())
+) -> Answer<'js> {
+    let job = call.object(0)?;
+    let is_sync: bool = job.get("isSync")?;
+    let (password, salt): (Bytes, Bytes) = (job.get("password")?, job.get("salt")?);
+    let job = Derivation {
+        password: password.0,
+        salt: salt.0,
+        length: job.get::<_, usize>("length")?.min(MAX_BYTES),
+        cost: job.get("cost")?,
+        digest: job.get("digest")?,
+        block_size: job.get("blockSize")?,
+        parallelization: job.get("parallelization")?,
+    };
+    if is_sync {
+        return call.reply(call.host.block(|| compute(&job))?);
+    }
+    call.promise(async move {
+        let key = tokio::task::spawn_blocking(move || compute(&job)).await?;
+        Ok(key?.into())
     })
 }
 

@@ -4,18 +4,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use pi_tui::editor::{Editor, Position};
 use pi_tui::input::defaults::Platform;
 use pi_tui::input::{Decoder, Event, Keymap};
 use pi_tui::{EditorEvent, Line, NoCompleter, Theme, View, text};
-use rquickjs::{Array, Ctx, Function, IntoJs as _, Object, Value};
+use rquickjs::{Array, Ctx, IntoJs as _, Object, Value};
 
-use super::text::{Text, columns, strings};
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::value::Json;
+use crate::native::{Answer, Call, Natives, Thrown};
+use crate::value::Plain;
 
 /// Editors that can exist at once: their texts are outside of the memory limit of the engine.
 const MAX_EDITORS: usize = 1024;
@@ -27,13 +25,11 @@ const MAX_TEXT: usize = 4 << 20;
 const MAX_WRITTEN: usize = 32 << 20;
 
 /// The editors of a thread.
-#[derive(Clone)]
-struct Editors(Rc<State>);
-
-struct State {
+#[derive(Default)]
+pub(super) struct Editors {
     editors: RefCell<BTreeMap<u32, Own>>,
-    keymap: RefCell<Keymap>,
-    theme: Theme,
+    /// `None` is the standard one.
+    keymap: RefCell<Option<Keymap>>,
     next: Cell<u32>,
 }
 
@@ -47,210 +43,132 @@ struct Own {
 
 impl Editors {
     fn with<T: Default>(&self, id: u32, access: impl FnOnce(&mut Own) -> T) -> T {
-        self.0.editors.borrow_mut().get_mut(&id).map(access).unwrap_or_default()
+        self.editors.borrow_mut().get_mut(&id).map(access).unwrap_or_default()
     }
 
     fn create(&self) -> Result<u32, NativeError> {
-        if self.0.editors.borrow().len() >= MAX_EDITORS {
+        if self.editors.borrow().len() >= MAX_EDITORS {
             return Err(NativeError::of("RangeError", "too many editors exist at once"));
         }
-        let id = self.0.next.get();
-        self.0.next.set(id + 1);
+        let id = self.next.get() + 1;
+        self.next.set(id);
         let mut editor = Editor::new();
         editor.set_hardware_cursor(true);
         let own = Own { editor, decoder: Decoder::default(), written: 0 };
-        self.0.editors.borrow_mut().insert(id, own);
+        self.editors.borrow_mut().insert(id, own);
         Ok(id)
     }
 }
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
-    let state = State {
-        editors: RefCell::default(),
-        keymap: RefCell::new(Keymap::with_defaults(Platform::Unix, &[])),
-        theme: Theme::plain(),
-        next: Cell::new(1),
-    };
-    let editors = Editors(Rc::new(state));
-    let object = Object::new(ctx.clone())?;
-    let own = editors.clone();
-    object.set(
-        "create",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>| {
-            own.create().map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "free",
-        Function::new(ctx.clone(), move |id: u32| {
-            own.0.editors.borrow_mut().remove(&id);
-        })?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "setKeys",
-        Function::new(ctx.clone(), move |bindings: Json| {
-            let mut keymap = Keymap::with_defaults(Platform::Unix, &[]);
-            // What is wrong in the user's file is reported when it is read.
-            let _ = keymap.apply(&bindings.0);
-            *own.0.keymap.borrow_mut() = keymap;
-        })?,
-    )?;
-    install_text(ctx, &object, &editors)?;
-    install_view(ctx, &object, &editors)?;
-    Ok(object)
-}
-
-fn install_text<'js>(
-    ctx: &Ctx<'js>,
-    object: &Object<'js>,
-    editors: &Editors,
-) -> rquickjs::Result<()> {
-    let own = editors.clone();
-    object.set(
-        "text",
-        Function::new(ctx.clone(), move |id: u32| own.with(id, |own| own.editor.displayed_text()))?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "expanded",
-        Function::new(ctx.clone(), move |id: u32| own.with(id, |own| own.editor.text()))?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "setText",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, text: Text| {
-            checked(&ctx, &own, &text.0)?;
-            own.with(id, |own| {
-                own.spend(text.0.len());
-                own.editor.set_text(&text.0);
-            });
-            Ok::<_, rquickjs::Error>(())
-        })?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "insert",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, text: Text| {
-            checked(&ctx, &own, &text.0)?;
-            own.with(id, |own| {
-                own.spend(text.0.len());
-                own.editor.insert(&text.0);
-            });
-            Ok::<_, rquickjs::Error>(())
-        })?,
-    )?;
-    let own = editors.clone();
+pub(super) const FUNCTIONS: Natives = &[
+    ("create", |call| call.reply(call.host.areas.editors.create()?)),
+    ("free", |call| {
+        call.host.areas.editors.editors.borrow_mut().remove(&call.id(0)?);
+        call.done()
+    }),
+    ("setKeys", |call| {
+        let mut keymap = Keymap::with_defaults(Platform::Unix, &[]);
+        // What is wrong in the user's file is reported when it is read.
+        let _ = keymap.apply(&call.json(0)?);
+        *call.host.areas.editors.keymap.borrow_mut() = Some(keymap);
+        call.done()
+    }),
+    ("text", |call| with(call, |own| own.editor.displayed_text())),
+    ("expanded", |call| with(call, |own| own.editor.text())),
+    ("setText", |call| {
+        let text = checked_text(call)?;
+        with(call, |own| {
+            own.spend(text.len());
+            own.editor.set_text(&text);
+        })
+    }),
+    ("insert", |call| {
+        let text = checked_text(call)?;
+        with(call, |own| {
+            own.spend(text.len());
+            own.editor.insert(&text);
+        })
+    }),
     // A text and the place of the caret in it, counted as in JavaScript.
-    object.set(
-        "replace",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: u32, text: Text, line: f64, column: f64| {
-                checked(&ctx, &own, &text.0)?;
-                let line = columns(line);
-                let content = text.0.split('\n').nth(line).unwrap_or_default();
-                let caret = Position::new(line, byte_offset(content, columns(column)));
-                own.with(id, |own| {
-                    own.spend(text.0.len());
-                    own.editor.set_displayed_text(&text.0, caret);
-                });
-                Ok::<_, rquickjs::Error>(())
-            },
-        )?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "addHistory",
-        Function::new(ctx.clone(), move |id: u32, text: Text| {
-            own.with(id, |own| own.editor.add_history(&text.0));
-        })?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "caret",
-        Function::new(ctx.clone(), move |id: u32| {
-            own.with(id, |own| {
-                let caret = own.editor.displayed_caret();
-                let text = own.editor.displayed_text();
-                let line = text.split('\n').nth(caret.line).unwrap_or_default();
-                let before = line.get(..caret.column).unwrap_or_default();
-                vec![caret.line, before.encode_utf16().count()]
-            })
-        })?,
-    )?;
-    Ok(())
-}
-
-fn install_view<'js>(
-    ctx: &Ctx<'js>,
-    object: &Object<'js>,
-    editors: &Editors,
-) -> rquickjs::Result<()> {
-    let own = editors.clone();
+    ("replace", |call| {
+        let (text, line, column) = (checked_text(call)?, call.columns(2)?, call.columns(3)?);
+        let content = text.split('\n').nth(line).unwrap_or_default();
+        let caret = Position::new(line, byte_offset(content, column));
+        with(call, |own| {
+            own.spend(text.len());
+            own.editor.set_displayed_text(&text, caret);
+        })
+    }),
+    ("addHistory", |call| {
+        let text = call.any_text(1)?;
+        with(call, |own| own.editor.add_history(&text))
+    }),
+    ("caret", |call| {
+        with(call, |own| {
+            let caret = own.editor.displayed_caret();
+            let text = own.editor.displayed_text();
+            let line = text.split('\n').nth(caret.line).unwrap_or_default();
+            let before = line.get(..caret.column).unwrap_or_default();
+            vec![caret.line as f64, before.encode_utf16().count() as f64]
+        })
+    }),
     // Handles input; returns the effects, one text each: `changed`, `blocked`, `submit:TEXT`.
-    object.set(
-        "input",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, data: Text| {
-            checked(&ctx, &own, &data.0)?;
-            let keymap = own.0.keymap.borrow();
-            let effects = own.with(id, |own| {
-                own.spend(data.0.len());
-                own.input(&data.0, &keymap)
-            });
-            strings(&ctx, effects)
-        })?,
-    )?;
-    let own = editors.clone();
-    object.set(
-        "setCanSubmit",
-        Function::new(ctx.clone(), move |id: u32, can_submit: bool| {
-            own.with(id, |own| own.editor.set_submit_enabled(can_submit));
-        })?,
-    )?;
-    let own = editors.clone();
+    ("input", |call| {
+        let data = checked_text(call)?;
+        let mut keymap = call.host.areas.editors.keymap.borrow_mut();
+        let keymap = keymap.get_or_insert_with(|| Keymap::with_defaults(Platform::Unix, &[]));
+        with(call, |own| {
+            own.spend(data.len());
+            own.input(&data, keymap)
+        })
+    }),
+    ("setCanSubmit", |call| {
+        let can_submit = call.flag(1)?;
+        with(call, |own| own.editor.set_submit_enabled(can_submit))
+    }),
     // Clicks at a row and a column below the upper border.
-    object.set(
-        "click",
-        Function::new(ctx.clone(), move |id: u32, row: f64, column: f64| {
-            own.with(id, |own| own.click(columns(row), columns(column)));
-        })?,
-    )?;
-    let own = editors.clone();
+    ("click", |call| {
+        let (row, column) = (call.columns(1)?, call.columns(2)?);
+        with(call, |own| own.click(row, column))
+    }),
     // The visible rows; that of the caret is three texts: before, at and after it.
-    object.set(
-        "rows",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: u32, width: f64, rows: f64, padding: f64| {
-                let view = View { width: columns(width), rows: columns(rows), theme: &own.0.theme };
-                let visible = own.with(id, |own| {
-                    own.editor.set_padding(columns(padding));
-                    own.editor.rows(view)
-                });
-                let lines = Array::new(ctx.clone())?;
-                for (at, line) in visible.lines.iter().enumerate() {
-                    lines.set(at, row(&ctx, line)?)?;
-                }
-                let object = Object::new(ctx)?;
-                object.set("lines", lines)?;
-                object.set("above", visible.above)?;
-                object.set("below", visible.below)?;
-                Ok::<_, rquickjs::Error>(object)
-            },
-        )?,
-    )?;
-    Ok(())
+    ("rows", |call| {
+        let theme = Theme::plain();
+        let view = View { width: call.columns(1)?, rows: call.columns(2)?, theme: &theme };
+        let padding = call.columns(3)?;
+        let visible = call.host.areas.editors.with(call.id(0)?, |own| {
+            own.editor.set_padding(padding);
+            own.editor.rows(view)
+        });
+        let lines = Array::new(call.ctx().clone())?;
+        for (at, line) in visible.lines.iter().enumerate() {
+            lines.set(at, row(call.ctx(), line)?)?;
+        }
+        let object = Object::new(call.ctx().clone())?;
+        object.set("lines", lines)?;
+        object.set("above", visible.above)?;
+        object.set("below", visible.below)?;
+        Ok(object.into_value())
+    }),
+];
+
+/// Accesses the editor of a call, and returns the result.
+fn with<'js, T: Default + Into<Plain>>(
+    call: &Call<'_, 'js>,
+    access: impl FnOnce(&mut Own) -> T,
+) -> Answer<'js> {
+    call.reply(call.host.areas.editors.with(call.id(0)?, access))
 }
 
-/// Refuses a text that is too long, or that the editors have no room for.
-fn checked(ctx: &Ctx<'_>, editors: &Editors, text: &str) -> rquickjs::Result<()> {
-    let written: usize = editors.0.editors.borrow().values().map(|own| own.written).sum();
+/// Returns the text of a call. Refuses one that is too long, or that the editors have no room for.
+fn checked_text(call: &Call<'_, '_>) -> Result<String, Thrown> {
+    let text = call.any_text(1)?;
+    let editors = call.host.areas.editors.editors.borrow();
+    let written: usize = editors.values().map(|own| own.written).sum();
     if text.len() <= MAX_TEXT && written + text.len() <= MAX_TOTAL {
-        return Ok(());
+        return Ok(text);
     }
-    Err(NativeError::of("RangeError", "the text is too long for an editor").throw(ctx))
+    Err(NativeError::of("RangeError", "the text is too long for an editor").into())
 }
 
 impl Own {
@@ -314,8 +232,7 @@ fn row<'js>(ctx: &Ctx<'js>, line: &Line) -> rquickjs::Result<Value<'js>> {
     let (before, rest) = content.split_at(split);
     let at = text::graphemes(rest).next().unwrap_or_default();
     let after = rest.get(at.len()..).unwrap_or_default();
-    let parts = vec![before.to_owned(), at.to_owned(), after.to_owned()];
-    Ok(strings(ctx, parts)?.into_value())
+    vec![before, at, after].into_js(ctx)
 }
 
 /// Returns the grapheme clusters of a text with their offsets.

@@ -2,40 +2,29 @@
 
 use pi_coding_agent::SystemPromptOptions;
 use pi_coding_agent::extension::QuestionKind;
-use rquickjs::{Ctx, Function, Object};
 
 use crate::error::NativeError;
 use crate::extension::is_progress;
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::Natives;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
+pub(super) const FUNCTIONS: Natives = &[
     // Sets the numbers of the handlers of an event.
-    object.set(
-        "setHandlers",
-        Function::new(ctx.clone(), move |id: ExtensionId, name: String, numbers: Vec<usize>| {
-            state.with_extension(id, |extension| {
-                if let Some(kind) = QuestionKind::ALL.iter().find(|kind| kind.name() == name) {
-                    extension.api.answer(*kind);
-                }
-                if is_progress(&name) {
-                    extension.api.receive_progress();
-                }
-                extension.listeners.set(name, numbers);
-            });
-        })?,
-    )?;
+    ("setHandlers", |call| {
+        let (id, name, numbers) = (call.id(0)?, call.text(1)?, call.sizes(2)?);
+        call.host.with_extension(id, |extension| {
+            if let Some(kind) = QuestionKind::ALL.iter().find(|kind| kind.name() == name) {
+                extension.api.answer(*kind);
+            }
+            if is_progress(&name) {
+                extension.api.receive_progress();
+            }
+            extension.listeners.set(name, numbers);
+        });
+        call.done()
+    }),
     // Builds the system prompt of its parts.
-    object.set(
-        "systemPrompt",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, options: Json| {
-            let options = SystemPromptOptions::from_payload(&options.0);
-            options
-                .map(|options| options.text())
-                .map_err(|error| NativeError::from(error).throw(&ctx))
-        })?,
-    )?;
-    Ok(object)
-}
+    ("systemPrompt", |call| {
+        let options = SystemPromptOptions::from_payload(&call.json(0)?);
+        call.reply(options.map_err(NativeError::from)?.text())
+    }),
+];

@@ -3,31 +3,45 @@
 //! An exchange has a number. Its body is read chunk by chunk when JavaScript asks for one, so that
 //! a slow reader slows down the server.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_ai::web::{WebBody, WebClient, WebError, WebRequest, WebResponse};
 use pi_protocol::CancelToken;
-use rquickjs::{Ctx, Function, Object, Promise};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::error::NativeError;
 use crate::host::Host;
-use crate::value::{Bytes, Json};
+use crate::native::{Call, Natives, Thrown};
+use crate::value::Plain;
 
 /// The state of one exchange.
 #[derive(Default)]
-struct Exchange {
+pub(super) struct Exchange {
     cancel: CancelToken,
     body: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
     response: tokio::sync::Mutex<Option<WebResponse>>,
 }
 
-type Exchanges = Rc<RefCell<BTreeMap<u64, Arc<Exchange>>>>;
+/// Exchanges by number.
+pub(super) type Exchanges = RefCell<BTreeMap<u64, Arc<Exchange>>>;
+
+/// The client of all requests, made with the variables of the first one.
+#[derive(Default)]
+pub(super) struct Web(OnceCell<WebClient>);
+
+impl Web {
+    pub(super) fn client(&self, host: &Host) -> WebClient {
+        let new = || {
+            let variables = host.process.variables();
+            WebClient::new(Arc::new(move |name| variables.get(name).cloned()))
+        };
+        self.0.get_or_init(new).clone()
+    }
+}
 
 /// Options of `send`.
 #[derive(Deserialize)]
@@ -41,130 +55,91 @@ struct Options {
     is_stream: bool,
 }
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let exchanges = Exchanges::default();
-    let variables = host.process.variables();
-    let client = WebClient::new(Arc::new(move |name| variables.get(name).cloned()));
-    object.set("open", open(ctx, host, &exchanges)?)?;
-    object.set("send", send(ctx, host, &exchanges, client)?)?;
-    object.set("sendChunk", send_chunk(ctx, host, &exchanges)?)?;
-    object.set("readChunk", read_chunk(ctx, host, &exchanges)?)?;
-    let all = Rc::clone(&exchanges);
-    object.set(
-        "endBody",
-        Function::new(ctx.clone(), move |id: u64| {
-            if let Some(exchange) = all.borrow().get(&id) {
-                exchange.body.lock().unwrap_or_else(PoisonError::into_inner).take();
-            }
-        })?,
-    )?;
-    // Ends an exchange; what waits for it fails.
-    object.set(
-        "cancel",
-        Function::new(ctx.clone(), move |id: u64| {
-            if let Some(exchange) = exchanges.borrow_mut().remove(&id) {
-                exchange.cancel.cancel();
-            }
-        })?,
-    )?;
-    Ok(object)
-}
-
-fn open<'js>(ctx: &Ctx<'js>, host: &Host, all: &Exchanges) -> rquickjs::Result<Function<'js>> {
-    let (host, all) = (host.clone(), Rc::clone(all));
-    Function::new(ctx.clone(), move || {
-        let id = host.number();
-        all.borrow_mut().insert(id, Arc::default());
-        id
-    })
-}
-
-/// `send(id, options, bytes)` resolves with the head of the response.
-fn send<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    all: &Exchanges,
-    client: WebClient,
-) -> rquickjs::Result<Function<'js>> {
-    let (host, all) = (host.clone(), Rc::clone(all));
-    Function::new(
-        ctx.clone(),
-        move |ctx: Ctx<'js>, id: u64, options: Json, bytes: Option<Bytes>| {
-            let options: Options = serde_json::from_value(options.0)
-                .map_err(|error| NativeError::new(error.to_string()).throw(&ctx))?;
-            host.access.connect(&options.host, options.port).map_err(|error| error.throw(&ctx))?;
-            let exchange = find(&ctx, &all, id)?;
-            let body = if options.is_stream {
-                let (sender, receiver) = mpsc::channel(1);
-                *exchange.body.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-                WebBody::Stream(receiver)
-            } else {
-                bytes.map_or(WebBody::Empty, |bytes| WebBody::Bytes(bytes.0))
+pub(super) const FUNCTIONS: Natives = &[
+    ("open", |call| {
+        let id = call.host.number();
+        call.host.areas.exchanges.borrow_mut().insert(id, Arc::default());
+        call.reply(id)
+    }),
+    // `send(id, options, bytes)` resolves with the head of the response.
+    ("send", |call| {
+        let (options, bytes) = (call.parse::<Options>(1)?, call.optional_bytes(2)?);
+        call.host.access.connect(&options.host, options.port)?;
+        let exchange = find(call)?;
+        let body = if options.is_stream {
+            let (sender, receiver) = mpsc::channel(1);
+            *exchange.sender() = Some(sender);
+            WebBody::Stream(receiver)
+        } else {
+            bytes.map_or(WebBody::Empty, WebBody::Bytes)
+        };
+        let Options { url, method, headers, .. } = options;
+        let request = WebRequest { method, url, headers, body };
+        let client = call.host.areas.web.client(call.host);
+        call.promise(async move {
+            let response = tokio::select! {
+                response = client.send(request) => response.map_err(failure)?,
+                () = exchange.cancel.cancelled() => return Err(canceled()),
             };
-            let Options { url, method, headers, .. } = options;
-            let request = WebRequest { method, url, headers, body };
-            let client = client.clone();
-            host.promise(&ctx, async move {
-                let response = tokio::select! {
-                    response = client.send(request) => response.map_err(failure)?,
-                    () = exchange.cancel.cancelled() => return Err(canceled()),
-                };
-                let head = json!({
-                    "status": response.status,
-                    "statusText": response.reason,
-                    "headers": response.headers,
-                });
-                *exchange.response.lock().await = Some(response);
-                Ok(Json(head))
-            })
-        },
-    )
-}
-
-/// `sendChunk(id, bytes)` resolves with false if the body is not wanted any more.
-fn send_chunk<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    all: &Exchanges,
-) -> rquickjs::Result<Function<'js>> {
-    let (host, all) = (host.clone(), Rc::clone(all));
-    Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64, bytes: Bytes| {
-        let sender = all.borrow().get(&id).and_then(|exchange| {
-            exchange.body.lock().unwrap_or_else(PoisonError::into_inner).clone()
-        });
-        host.promise(&ctx, async move {
+            let head = json!({
+                "status": response.status,
+                "statusText": response.reason,
+                "headers": response.headers,
+            });
+            *exchange.response.lock().await = Some(response);
+            Ok(head.into())
+        })
+    }),
+    // `sendChunk(id, bytes)` resolves with false if the body is not wanted any more.
+    ("sendChunk", |call| {
+        let (sender, bytes) = (found(call)?.and_then(|one| one.sender().clone()), call.bytes(1)?);
+        call.promise(async move {
             match sender {
-                Some(sender) => Ok(sender.send(bytes.0).await.is_ok()),
-                None => Ok(false),
+                Some(sender) => Ok(sender.send(bytes).await.is_ok().into()),
+                None => Ok(false.into()),
             }
         })
-    })
-}
-
-/// `readChunk(id)` resolves with the next bytes, or with undefined at the end of the body.
-fn read_chunk<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    all: &Exchanges,
-) -> rquickjs::Result<Function<'js>> {
-    let (host, all) = (host.clone(), Rc::clone(all));
-    Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64| -> rquickjs::Result<Promise<'js>> {
-        let exchange = find(&ctx, &all, id)?;
-        host.promise(&ctx, async move {
+    }),
+    ("endBody", |call| {
+        if let Some(exchange) = found(call)? {
+            exchange.sender().take();
+        }
+        call.done()
+    }),
+    // `readChunk(id)` resolves with the next bytes, or with undefined at the end of the body.
+    ("readChunk", |call| {
+        let exchange = find(call)?;
+        call.promise(async move {
             let mut response = exchange.response.lock().await;
-            let Some(response) = response.as_mut() else { return Ok(None) };
+            let Some(response) = response.as_mut() else { return Ok(Plain::Nothing) };
             tokio::select! {
-                chunk = response.chunk() => Ok(chunk.map_err(failure)?.map(Bytes)),
+                chunk = response.chunk() => Ok(chunk.map_err(failure)?.into()),
                 () = exchange.cancel.cancelled() => Err(canceled()),
             }
         })
-    })
+    }),
+    // Ends an exchange; what waits for it fails.
+    ("cancel", |call| {
+        if let Some(exchange) = call.host.areas.exchanges.borrow_mut().remove(&call.handle(0)?) {
+            exchange.cancel.cancel();
+        }
+        call.done()
+    }),
+];
+
+impl Exchange {
+    /// Returns the sender of the body, if it is a stream.
+    fn sender(&self) -> MutexGuard<'_, Option<mpsc::Sender<Vec<u8>>>> {
+        self.body.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn find(ctx: &Ctx<'_>, all: &Exchanges, id: u64) -> rquickjs::Result<Arc<Exchange>> {
-    let found = all.borrow().get(&id).map(Arc::clone);
-    found.ok_or_else(|| canceled().throw(ctx))
+fn found(call: &Call<'_, '_>) -> Result<Option<Arc<Exchange>>, Thrown> {
+    Ok(call.host.areas.exchanges.borrow().get(&call.handle(0)?).map(Arc::clone))
+}
+
+fn find(call: &Call<'_, '_>) -> Result<Arc<Exchange>, Thrown> {
+    found(call)?.ok_or_else(|| canceled().into())
 }
 
 fn canceled() -> NativeError {

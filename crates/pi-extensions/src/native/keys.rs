@@ -1,31 +1,25 @@
 //! Keys of raw terminal input.
 
 use pi_tui::input::{Decoder, Event, Input, Key, KeyId, KeyKind};
-use rquickjs::{Ctx, Function, Object};
+use serde_json::json;
 
-use super::text::Text;
-use crate::host::Host;
+use crate::native::Natives;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
+pub(super) const FUNCTIONS: Natives = &[
     // The id of the one key that the data is, and the text that it types.
-    object.set(
-        "parse",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, data: Text| {
-            let Some(key) = key_of(&data.0) else { return Ok(None) };
-            let object = Object::new(ctx)?;
-            object.set("id", key.id().to_string())?;
-            object.set("text", key.text)?;
-            Ok::<_, rquickjs::Error>(Some(object))
-        })?,
-    )?;
+    ("parse", |call| {
+        let key = key_of(&call.any_text(0)?);
+        call.reply(key.map(|key| match &key.text {
+            Some(text) => json!({ "id": key.id().to_string(), "text": text }),
+            None => json!({ "id": key.id().to_string() }),
+        }))
+    }),
     // The canonical form of a key id.
-    object.set(
-        "normalize",
-        Function::new(ctx.clone(), |id: Text| id.0.parse::<KeyId>().ok().map(|id| id.to_string()))?,
-    )?;
-    Ok(object)
-}
+    ("normalize", |call| {
+        let id = call.any_text(0)?.parse::<KeyId>().ok();
+        call.reply(id.map(|id| id.to_string()))
+    }),
+];
 
 /// Returns the input events of data that is complete.
 pub(super) fn decode(data: &str) -> Vec<Input> {

@@ -1,72 +1,49 @@
 //! Time zones, segments of texts and the order of a dictionary, for `Intl`.
 
-#![allow(clippy::needless_pass_by_value)] // The engine hands over the arguments of a function.
-
 mod collate;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use rquickjs::{Array, Ctx, Function, Object};
+use serde_json::json;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::host::Host;
+use crate::native::Natives;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
-    object.set("localZone", Function::new(ctx.clone(), move || local_zone(&state))?)?;
-    object.set("zoneName", Function::new(ctx.clone(), zone_name)?)?;
-    object.set(
-        "zoneNames",
-        Function::new(ctx.clone(), || {
-            let names = jiff::tz::db().available().map(|name| name.to_string());
-            names.filter(|name| name.contains('/')).collect::<Vec<_>>()
-        })?,
-    )?;
+pub(super) const FUNCTIONS: Natives = &[
+    ("localZone", |call| call.reply(local_zone(call.host))),
+    ("zoneName", |call| call.reply(zone_name(&call.text(0)?))),
+    ("zoneNames", |call| {
+        let names = jiff::tz::db().available().map(|name| name.to_string());
+        call.reply(names.filter(|name| name.contains('/')).collect::<Vec<_>>())
+    }),
     // `zoneAt(time, zone)` returns the offset in seconds and the abbreviation.
-    object.set(
-        "zoneAt",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, time: f64, zone: String| {
-            let (offset, abbreviation) = zone_at(time, &zone);
-            let array = Array::new(ctx)?;
-            array.set(0, offset)?;
-            array.set(1, abbreviation)?;
-            Ok::<_, rquickjs::Error>(array)
-        })?,
-    )?;
-    object.set(
-        "segments",
-        Function::new(ctx.clone(), |text: String, granularity: String| -> Vec<String> {
-            match granularity.as_str() {
-                "word" => text.split_word_bounds().map(str::to_owned).collect(),
-                "sentence" => text.split_sentence_bounds().map(str::to_owned).collect(),
-                _ => text.graphemes(true).map(str::to_owned).collect(),
-            }
-        })?,
-    )?;
-    object.set(
-        "compare",
-        Function::new(
-            ctx.clone(),
-            |a: String, b: String, sensitivity: String, numeric: bool, upper: bool, bare: bool| {
-                let rules = collate::Rules {
-                    sensitivity: &sensitivity,
-                    is_numeric: numeric,
-                    upper_first: upper,
-                    ignores_punctuation: bare,
-                };
-                collate::compare(&a, &b, &rules) as i32
-            },
-        )?,
-    )?;
-    Ok(object)
-}
+    ("zoneAt", |call| call.reply(json!(zone_at(call.number(0)?, &call.text(1)?)))),
+    ("segments", |call| {
+        let (text, granularity) = (call.text(0)?, call.text(1)?);
+        call.reply(match granularity.as_str() {
+            "word" => text.split_word_bounds().map(str::to_owned).collect::<Vec<_>>(),
+            "sentence" => text.split_sentence_bounds().map(str::to_owned).collect(),
+            _ => text.graphemes(true).map(str::to_owned).collect(),
+        })
+    }),
+    // `compare(a, b, sensitivity, isNumeric, upperFirst, ignoresPunctuation)`.
+    ("compare", |call| {
+        let rules = collate::Rules {
+            sensitivity: &call.text(2)?,
+            is_numeric: call.flag(3)?,
+            upper_first: call.flag(4)?,
+            ignores_punctuation: call.flag(5)?,
+        };
+        call.reply(collate::compare(&call.text(0)?, &call.text(1)?, &rules) as i32)
+    }),
+];
 
 /// Returns the zone of the process: `TZ`, else that of the system.
 fn local_zone(host: &Host) -> String {
     let variable = host.process.variable("TZ");
     let variable = variable.as_deref().map(|name| name.trim_start_matches(':'));
-    if let Some(name) = variable.and_then(|name| zone_name(name.to_owned())) {
+    if let Some(name) = variable.and_then(zone_name) {
         return name;
     }
     let system = TimeZone::system();
@@ -74,16 +51,16 @@ fn local_zone(host: &Host) -> String {
 }
 
 /// Returns the name of a zone in its usual spelling; `None` for an unknown one.
-fn zone_name(name: String) -> Option<String> {
+fn zone_name(name: &str) -> Option<String> {
     let upper = name.to_ascii_uppercase();
     if matches!(upper.as_str(), "UTC" | "ETC/UTC" | "GMT" | "ETC/GMT") {
         return Some("UTC".to_owned());
     }
-    if let Some(offset) = fixed(&name) {
+    if let Some(offset) = fixed(name) {
         let (sign, seconds) = (if offset < 0 { '-' } else { '+' }, offset.abs());
         return Some(format!("{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60));
     }
-    let zone = TimeZone::get(&name).ok()?;
+    let zone = TimeZone::get(name).ok()?;
     zone.iana_name().map(str::to_owned)
 }
 

@@ -1,15 +1,12 @@
 //! Sockets: TCP and Unix, clients and servers, and the connections of WebSockets.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use pi_ai::web::{WebBody, WebClient, WebRequest};
+use pi_ai::web::{WebBody, WebRequest};
 use pi_protocol::CancelToken;
-use rquickjs::{Ctx, Function, Object};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -17,8 +14,8 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Mutex;
 
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::value::{Bytes, Json};
+use crate::native::{Answer, Call, Natives, Thrown};
+use crate::value::Plain;
 
 /// Bytes of one read.
 const CHUNK: usize = 64 << 10;
@@ -27,7 +24,7 @@ type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// A connection or a listener.
-struct Socket {
+pub(super) struct Socket {
     cancel: CancelToken,
     kind: Kind,
 }
@@ -39,7 +36,7 @@ enum Kind {
 }
 
 /// The sockets by their numbers. `std` lock: held only for a look-up.
-type Sockets = Arc<std::sync::Mutex<BTreeMap<u64, Arc<Socket>>>>;
+pub(super) type Sockets = Arc<std::sync::Mutex<BTreeMap<u64, Arc<Socket>>>>;
 
 /// Address of a connection or listener: a path, or host and port.
 #[derive(Deserialize)]
@@ -51,198 +48,143 @@ struct Address {
     port: u16,
 }
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let sockets = Sockets::default();
-    let next = Rc::new(RefCell::new({
-        let host = host.clone();
-        move || host.number()
-    }));
-    let (state, all, number) = (host.clone(), Arc::clone(&sockets), Rc::clone(&next));
-    object.set(
-        "connect",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, address: Json| {
-            let address = read_address(&ctx, address)?;
-            let allowed = match &address.path {
-                Some(path) => state.access.write(Path::new(path)),
-                None => state.access.connect(&address.host, address.port),
+pub(super) const FUNCTIONS: Natives = &[
+    ("connect", |call| {
+        let address: Address = call.parse(0)?;
+        match &address.path {
+            Some(path) => call.host.access.write(Path::new(path))?,
+            None => call.host.access.connect(&address.host, address.port)?,
+        }
+        let (all, id) = (Arc::clone(&call.host.areas.sockets), call.host.number());
+        call.promise(async move {
+            let opened = connect(&address).await;
+            let (socket, facts) = opened.map_err(|error| failure(&error, "connect", &address))?;
+            Ok(insert(&all, id, socket, facts))
+        })
+    }),
+    ("listen", |call| {
+        let address: Address = call.parse(0)?;
+        match &address.path {
+            Some(path) => call.host.access.write(Path::new(path))?,
+            None => call.host.access.listen(&address.host, address.port)?,
+        }
+        let (all, id) = (Arc::clone(&call.host.areas.sockets), call.host.number());
+        call.promise(async move {
+            let opened = listen(&address).await;
+            let (socket, facts) = opened.map_err(|error| failure(&error, "listen", &address))?;
+            Ok(insert(&all, id, socket, facts))
+        })
+    }),
+    ("accept", |call| {
+        let (found, all) = (find(call)?, Arc::clone(&call.host.areas.sockets));
+        let id = call.host.number();
+        call.promise(async move {
+            let Some(found) = found else { return Ok(Plain::Nothing) };
+            let accepted = tokio::select! {
+                accepted = accept(&found.kind) => accepted,
+                () = found.cancel.cancelled() => return Ok(Plain::Nothing),
             };
-            allowed.map_err(|error| error.throw(&ctx))?;
-            let (all, id) = (Arc::clone(&all), number.borrow_mut()());
-            state.promise(&ctx, async move {
-                let opened = connect(&address).await;
-                let (socket, facts) =
-                    opened.map_err(|error| failure(&error, "connect", &address))?;
-                Ok(insert(&all, id, socket, facts))
-            })
-        })?,
-    )?;
-    let (state, all, number) = (host.clone(), Arc::clone(&sockets), Rc::clone(&next));
-    object.set(
-        "listen",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, address: Json| {
-            let address = read_address(&ctx, address)?;
-            let allowed = match &address.path {
-                Some(path) => state.access.write(Path::new(path)),
-                None => state.access.listen(&address.host, address.port),
+            let (socket, facts) = accepted.map_err(|error| plain_failure(&error, "accept"))?;
+            Ok(insert(&all, id, socket, facts))
+        })
+    }),
+    ("upgrade", upgrade),
+    ("read", |call| {
+        let found = find(call)?;
+        call.promise(async move {
+            let Some(socket) = found else { return Ok(Plain::Nothing) };
+            let Kind::Connection { reader, .. } = &socket.kind else { return Ok(Plain::Nothing) };
+            let mut buffer = vec![0; CHUNK];
+            let mut reader = reader.lock().await;
+            let count = tokio::select! {
+                count = reader.read(&mut buffer) => count,
+                () = socket.cancel.cancelled() => Ok(0),
             };
-            allowed.map_err(|error| error.throw(&ctx))?;
-            let (all, id) = (Arc::clone(&all), number.borrow_mut()());
-            state.promise(&ctx, async move {
-                let opened = listen(&address).await;
-                let (socket, facts) =
-                    opened.map_err(|error| failure(&error, "listen", &address))?;
-                Ok(insert(&all, id, socket, facts))
-            })
-        })?,
-    )?;
-    let (state, all, number) = (host.clone(), Arc::clone(&sockets), next);
-    object.set(
-        "accept",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, listener: u64| {
-            let (found, all, id) = (find(&all, listener), Arc::clone(&all), number.borrow_mut()());
-            state.promise(&ctx, async move {
-                let Some(found) = found else { return Ok(None) };
-                let accepted = tokio::select! {
-                    accepted = accept(&found.kind) => accepted,
-                    () = found.cancel.cancelled() => return Ok(None),
-                };
-                let (socket, facts) = accepted.map_err(|error| plain_failure(&error, "accept"))?;
-                Ok(Some(insert(&all, id, socket, facts)))
-            })
-        })?,
-    )?;
-    object.set("upgrade", upgrade(ctx, host, &sockets)?)?;
-    install_transfer(ctx, host, &sockets, &object)?;
-    Ok(object)
-}
-
-/// `read(id)`, `write(id, bytes)`, `shutdown(id)` and `close(id)`.
-fn install_transfer<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    sockets: &Sockets,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let (state, all) = (host.clone(), Arc::clone(sockets));
-    object.set(
-        "read",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64| {
-            let found = find(&all, id);
-            state.promise(&ctx, async move {
-                let Some(socket) = found else { return Ok(None) };
-                let Kind::Connection { reader, .. } = &socket.kind else { return Ok(None) };
-                let mut buffer = vec![0; CHUNK];
-                let mut reader = reader.lock().await;
-                let count = tokio::select! {
-                    count = reader.read(&mut buffer) => count.map_err(|error| plain_failure(&error, "read"))?,
-                    () = socket.cancel.cancelled() => 0,
-                };
-                buffer.truncate(count);
-                Ok((count > 0).then_some(Bytes(buffer)))
-            })
-        })?,
-    )?;
-    let (state, all) = (host.clone(), Arc::clone(sockets));
-    object.set(
-        "write",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64, bytes: Bytes| {
-            let found = find(&all, id);
-            state.promise(&ctx, async move {
-                let closed = || NativeError::new("write EPIPE").with("code", "EPIPE");
-                let socket = found.ok_or_else(closed)?;
-                let Kind::Connection { writer, .. } = &socket.kind else { return Err(closed()) };
-                let mut writer = writer.lock().await;
-                let written = tokio::select! {
-                    written = async {
-                        writer.write_all(&bytes.0).await?;
-                        writer.flush().await
-                    } => written,
-                    () = socket.cancel.cancelled() => Err(io::ErrorKind::BrokenPipe.into()),
-                };
-                written.map_err(|error| plain_failure(&error, "write"))
-            })
-        })?,
-    )?;
-    let (state, all) = (host.clone(), Arc::clone(sockets));
-    object.set(
-        "shutdown",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u64| {
-            let found = find(&all, id);
-            state.promise(&ctx, async move {
-                let Some(socket) = found else { return Ok(()) };
-                if let Kind::Connection { writer, .. } = &socket.kind {
-                    // The other side may have closed the connection already.
-                    let _ = writer.lock().await.shutdown().await;
-                }
-                Ok(())
-            })
-        })?,
-    )?;
-    let all = Arc::clone(sockets);
-    object.set(
-        "close",
-        Function::new(ctx.clone(), move |id: u64| {
-            let removed = lock(&all).remove(&id);
-            if let Some(socket) = removed {
-                socket.cancel.cancel();
+            buffer.truncate(count.map_err(|error| plain_failure(&error, "read"))?);
+            Ok((!buffer.is_empty()).then_some(buffer).into())
+        })
+    }),
+    ("write", |call| {
+        let (found, bytes) = (find(call)?, call.bytes(1)?);
+        call.promise(async move {
+            let closed = || NativeError::new("write EPIPE").with("code", "EPIPE");
+            let socket = found.ok_or_else(closed)?;
+            let Kind::Connection { writer, .. } = &socket.kind else { return Err(closed()) };
+            let mut writer = writer.lock().await;
+            let written = tokio::select! {
+                written = async {
+                    writer.write_all(&bytes).await?;
+                    writer.flush().await
+                } => written,
+                () = socket.cancel.cancelled() => Err(io::ErrorKind::BrokenPipe.into()),
+            };
+            Ok(written.map_err(|error| plain_failure(&error, "write"))?.into())
+        })
+    }),
+    ("shutdown", |call| {
+        let found = find(call)?;
+        call.promise(async move {
+            if let Some(Kind::Connection { writer, .. }) = found.as_ref().map(|one| &one.kind) {
+                // The other side may have closed the connection already.
+                let _ = writer.lock().await.shutdown().await;
             }
-        })?,
-    )
-}
+            Ok(Plain::Nothing)
+        })
+    }),
+    ("close", |call| {
+        let removed = lock(&call.host.areas.sockets).remove(&call.handle(0)?);
+        if let Some(socket) = removed {
+            socket.cancel.cancel();
+        }
+        call.done()
+    }),
+];
 
 /// `upgrade({url, host, port, headers})` opens a WebSocket and resolves with its socket.
-fn upgrade<'js>(ctx: &Ctx<'js>, host: &Host, sockets: &Sockets) -> rquickjs::Result<Function<'js>> {
-    let (state, all) = (host.clone(), Arc::clone(sockets));
-    let variables = host.process.variables();
-    let client = WebClient::new(Arc::new(move |name| variables.get(name).cloned()));
-    Function::new(ctx.clone(), move |ctx: Ctx<'js>, options: Json| {
-        let read = |name: &str| options.0.get(name).cloned().unwrap_or(Value::Null);
-        let invalid = |error: serde_json::Error| NativeError::new(error.to_string()).throw(&ctx);
-        let url: String = serde_json::from_value(read("url")).map_err(invalid)?;
-        let name: String = serde_json::from_value(read("host")).map_err(invalid)?;
-        let port: u16 = serde_json::from_value(read("port")).map_err(invalid)?;
-        let headers = serde_json::from_value(read("headers")).map_err(invalid)?;
-        state.access.connect(&name, port).map_err(|error| error.throw(&ctx))?;
-        let (client, all, id) = (client.clone(), Arc::clone(&all), state.number());
-        state.promise(&ctx, async move {
-            let method = "GET".to_owned();
-            let request = WebRequest { method, url, headers, body: WebBody::Empty };
-            let response = client.send(request).await?;
-            if response.status != 101 {
-                let message =
-                    format!("Received network error or non-101 status code {}", response.status);
-                return Err(NativeError::new(message));
-            }
-            let headers = json!(response.headers);
-            let (reader, writer) = tokio::io::split(response.upgrade().await?);
-            let kind = connection(reader, writer);
-            let socket = Socket { cancel: CancelToken::new(), kind };
-            Ok(insert(&all, id, socket, json!({ "headers": headers })))
-        })
+fn upgrade<'js>(call: &Call<'_, 'js>) -> Answer<'js> {
+    #[derive(Deserialize)]
+    struct Options {
+        url: String,
+        host: String,
+        port: u16,
+        headers: Vec<(String, String)>,
+    }
+    let Options { url, host, port, headers } = call.parse(0)?;
+    call.host.access.connect(&host, port)?;
+    let client = call.host.areas.web.client(call.host);
+    let (all, id) = (Arc::clone(&call.host.areas.sockets), call.host.number());
+    call.promise(async move {
+        let method = "GET".to_owned();
+        let request = WebRequest { method, url, headers, body: WebBody::Empty };
+        let response = client.send(request).await?;
+        if response.status != 101 {
+            let status = response.status;
+            let message = format!("Received network error or non-101 status code {status}");
+            return Err(NativeError::new(message));
+        }
+        let headers = json!(response.headers);
+        let (reader, writer) = tokio::io::split(response.upgrade().await?);
+        let kind = connection(reader, writer);
+        let socket = Socket { cancel: CancelToken::new(), kind };
+        Ok(insert(&all, id, socket, json!({ "headers": headers })))
     })
-}
-
-fn read_address(ctx: &Ctx<'_>, address: Json) -> rquickjs::Result<Address> {
-    serde_json::from_value(address.0)
-        .map_err(|error| NativeError::new(error.to_string()).throw(ctx))
 }
 
 fn lock(sockets: &Sockets) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Socket>>> {
     sockets.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn find(sockets: &Sockets, id: u64) -> Option<Arc<Socket>> {
-    lock(sockets).get(&id).map(Arc::clone)
+fn find(call: &Call<'_, '_>) -> Result<Option<Arc<Socket>>, Thrown> {
+    Ok(lock(&call.host.areas.sockets).get(&call.handle(0)?).map(Arc::clone))
 }
 
 /// Adds a socket and returns its facts with its number.
-fn insert(sockets: &Sockets, id: u64, socket: Socket, mut facts: Value) -> Json {
+fn insert(sockets: &Sockets, id: u64, socket: Socket, mut facts: Value) -> Plain {
     lock(sockets).insert(id, Arc::new(socket));
     if let Some(facts) = facts.as_object_mut() {
         facts.insert("id".to_owned(), json!(id));
     }
-    Json(facts)
+    facts.into()
 }
 
 fn connection(

@@ -2,39 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use rquickjs::{Ctx, Function, Object};
 use rustix::process::{Pid, getgid, getuid};
 use serde_json::{Value, json};
 
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::native::errno;
-use crate::value::Json;
+use crate::native::{Natives, errno};
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    object.set("facts", Function::new(ctx.clone(), || Json(facts()))?)?;
-    object.set("load", Function::new(ctx.clone(), || Json(load()))?)?;
-    object.set("processors", Function::new(ctx.clone(), || Json(processors()))?)?;
-    object.set("parallelism", Function::new(ctx.clone(), parallelism)?)?;
-    object.set(
-        "priority",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, pid: i32| {
-            priority(pid).map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    object.set("user", Function::new(ctx.clone(), || Json(user()))?)?;
-    object.set(
-        "errors",
-        Function::new(ctx.clone(), || {
-            let all: BTreeMap<&str, i32> = errno::all().collect();
-            Json(json!(all))
-        })?,
-    )?;
-    object
-        .set("interfaces", Function::new(ctx.clone(), || Json(super::os_network::interfaces()))?)?;
-    Ok(object)
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("facts", |call| call.reply(facts())),
+    ("load", |call| call.reply(load())),
+    ("processors", |call| call.reply(processors())),
+    ("parallelism", |call| call.reply(parallelism())),
+    ("priority", |call| call.reply(priority(call.integer(0)?)?)),
+    ("user", |call| call.reply(user())),
+    ("errors", |call| call.reply(json!(errno::all().collect::<BTreeMap<&str, i32>>()))),
+    ("interfaces", |call| call.reply(super::os_network::interfaces())),
+];
 
 /// Facts that do not change.
 fn facts() -> Value {

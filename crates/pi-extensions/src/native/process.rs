@@ -1,76 +1,100 @@
 //! The process: variables, working directory, signals, times and memory.
 
+use std::cell::Cell;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use rquickjs::{Ctx, Function, Object};
 use rustix::process::{Pid, Signal};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::signal::unix::SignalKind;
 
 use crate::access::{FileAccess, Links};
 use crate::error::NativeError;
 use crate::host::Host;
-use crate::native::errno;
-use crate::value::Json;
+use crate::native::{Natives, errno};
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    install_variables(ctx, host, &object)?;
-    install_directory(ctx, host, &object)?;
-    install_signals(ctx, host, &object)?;
-    let state = host.clone();
-    object.set(
-        "facts",
-        Function::new(ctx.clone(), move || {
-            let options = &state.process.options;
-            let executable = options.executable.to_string_lossy();
-            let mut arguments =
-                vec![executable.clone().into_owned(), executable.clone().into_owned()];
-            arguments.extend(options.arguments.iter().cloned());
-            Json(json!({
-                "pid": std::process::id(),
-                "ppid": rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get()),
-                "uid": rustix::process::getuid().as_raw(),
-                "gid": rustix::process::getgid().as_raw(),
-                "euid": rustix::process::geteuid().as_raw(),
-                "egid": rustix::process::getegid().as_raw(),
-                "executable": executable,
-                "arguments": arguments,
-            }))
-        })?,
-    )?;
-    let started = Instant::now();
+/// Times of this process as far as they were reported.
+pub(super) struct Times {
+    started: Instant,
+    user: Cell<u64>,
+    system: Cell<u64>,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { started: Instant::now(), user: Cell::default(), system: Cell::default() }
+    }
+}
+
+pub(super) const FUNCTIONS: Natives = &[
+    ("variable", |call| call.reply(call.host.process.variable(&call.text(0)?))),
+    ("setVariable", |call| {
+        call.host.process.set_variable(call.text(0)?, call.optional_text(1)?);
+        call.done()
+    }),
+    ("variableNames", |call| {
+        call.reply(call.host.process.variables().into_keys().collect::<Vec<_>>())
+    }),
+    ("cwd", |call| call.reply(call.host.process.cwd().to_string_lossy().into_owned())),
+    ("chdir", |call| call.reply(change_directory(call.host, &call.text(0)?)?)),
+    ("umask", |call| {
+        let mask = call.optional_id(0)?;
+        // The mask belongs to the whole program.
+        if mask.is_some() {
+            call.host.access.processes()?;
+        }
+        let new = rustix::fs::Mode::from_raw_mode(mask.unwrap_or(0o022));
+        let old = rustix::process::umask(new);
+        if mask.is_none() {
+            rustix::process::umask(old);
+        }
+        call.reply(old.as_raw_mode())
+    }),
+    ("kill", |call| call.reply(kill(call.host, call.integer(0)?, call.integer(1)?)?)),
+    // Resolves when this process receives a signal.
+    ("nextSignal", |call| {
+        let signal = tokio::signal::unix::signal(SignalKind::from_raw(call.integer(0)?));
+        let failed =
+            |error: std::io::Error| errno::call_error(errno::number(&error), "uv_signal_start");
+        let mut signal = signal.map_err(failed)?;
+        call.promise(async move { Ok(signal.recv().await.into()) })
+    }),
+    ("facts", |call| call.reply(facts(call.host))),
     // Nanoseconds since the start of the thread.
-    object.set(
-        "nanoseconds",
-        Function::new(ctx.clone(), move || started.elapsed().as_nanos() as f64)?,
-    )?;
-    object.set(
-        "memory",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>| {
-            let used = crate::engine::raw::memory_used(&ctx);
-            Json(json!({ "resident": resident(), "used": used }))
-        })?,
-    )?;
-    object.set("peakMemory", Function::new(ctx.clone(), peak)?)?;
-    let (user, system) = (AtomicU64::new(0), AtomicU64::new(0));
+    ("nanoseconds", |call| call.reply(call.host.areas.times.started.elapsed().as_nanos() as f64)),
+    ("memory", |call| {
+        let used = crate::engine::raw::memory_used(call.ctx());
+        call.reply(json!({ "resident": resident(), "used": used }))
+    }),
+    ("peakMemory", |call| call.reply(peak())),
     // Microseconds of this process in its own code and in the system.
-    object.set(
-        "processorTime",
-        Function::new(ctx.clone(), move || {
-            let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-            let used = used.tv_sec as u64 * 1_000_000 + used.tv_nsec as u64 / 1000;
-            let in_system = system_time()?;
-            // The system counts its part in ticks. Neither part runs backward when one ends.
-            let in_system = system.fetch_max(in_system, Relaxed).max(in_system);
-            let own = used.saturating_sub(in_system);
-            let own = user.fetch_max(own, Relaxed).max(own);
-            Some(Json(json!({ "user": own, "system": in_system })))
-        })?,
-    )?;
-    Ok(object)
+    ("processorTime", |call| {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let used = used.tv_sec as u64 * 1_000_000 + used.tv_nsec as u64 / 1000;
+        let Some(in_system) = system_time() else { return call.done() };
+        // The system counts its part in ticks. Neither part runs backward when one ends.
+        let times = &call.host.areas.times;
+        times.system.set(times.system.get().max(in_system));
+        times.user.set(times.user.get().max(used.saturating_sub(times.system.get())));
+        call.reply(json!({ "user": times.user.get(), "system": times.system.get() }))
+    }),
+];
+
+fn facts(host: &Host) -> Value {
+    let options = &host.process.options;
+    let executable = options.executable.to_string_lossy();
+    let mut arguments = vec![executable.clone().into_owned(), executable.clone().into_owned()];
+    arguments.extend(options.arguments.iter().cloned());
+    json!({
+        "pid": std::process::id(),
+        "ppid": rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get()),
+        "uid": rustix::process::getuid().as_raw(),
+        "gid": rustix::process::getgid().as_raw(),
+        "euid": rustix::process::geteuid().as_raw(),
+        "egid": rustix::process::getegid().as_raw(),
+        "executable": executable,
+        "arguments": arguments,
+    })
 }
 
 /// Returns the microseconds that this process spent in the system. `None` if they are not known.
@@ -96,67 +120,6 @@ fn resident() -> u64 {
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-fn install_variables<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "variable",
-        Function::new(ctx.clone(), move |name: String| state.process.variable(&name))?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "setVariable",
-        Function::new(ctx.clone(), move |name: String, value: Option<String>| {
-            state.process.set_variable(name, value);
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "variableNames",
-        Function::new(ctx.clone(), move || {
-            state.process.variables().into_keys().collect::<Vec<_>>()
-        })?,
-    )
-}
-
-fn install_directory<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "cwd",
-        Function::new(ctx.clone(), move || state.process.cwd().to_string_lossy().into_owned())?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "chdir",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, directory: String| {
-            change_directory(&state, &directory).map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "umask",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, mask: Option<u32>| {
-            // The mask belongs to the whole program.
-            if mask.is_some() {
-                state.access.processes().map_err(|error| error.throw(&ctx))?;
-            }
-            let new = rustix::fs::Mode::from_raw_mode(mask.unwrap_or(0o022));
-            let old = rustix::process::umask(new);
-            if mask.is_none() {
-                rustix::process::umask(old);
-            }
-            rquickjs::Result::Ok(old.as_raw_mode())
-        })?,
-    )
-}
-
 fn change_directory(host: &Host, given: &str) -> Result<(), NativeError> {
     let path = host.process.absolute(Path::new(given));
     let permission = host.access.file(&path, FileAccess::Read, Links::Follow)?;
@@ -169,31 +132,6 @@ fn change_directory(host: &Host, given: &str) -> Result<(), NativeError> {
     }
     host.process.set_cwd(real);
     Ok(())
-}
-
-fn install_signals<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "kill",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, pid: i32, signal: i32| {
-            kill(&state, pid, signal).map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    let state = host.clone();
-    // Resolves when this process receives a signal.
-    object.set(
-        "nextSignal",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, number: i32| {
-            let signal = tokio::signal::unix::signal(SignalKind::from_raw(number));
-            let failed =
-                |error: &std::io::Error| errno::call_error(errno::number(error), "uv_signal_start");
-            let mut signal = signal.map_err(|error| failed(&error).throw(&ctx))?;
-            state.promise(&ctx, async move {
-                signal.recv().await;
-                Ok(())
-            })
-        })?,
-    )
 }
 
 /// Sends a signal to a process, or to a process group if the number is negative; 0 only tests it.

@@ -1,6 +1,6 @@
 //! The session as extensions reach it: registrations, actions, state, control, the log, models.
 //!
-//! Each file installs one area. All functions take the number of the extension first; the code in
+//! Each file has the table of one area. All functions take the number of the extension first; the code in
 //! `js/pi` checks before that the caller is not stale.
 
 mod actions;
@@ -14,46 +14,56 @@ mod state;
 mod stream;
 mod tools;
 
+pub(super) use state::CurrentRun;
+
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
 use pi_coding_agent::{AgentRuntime, AgentSession};
 use pi_protocol::CancelToken;
 use pi_session::SessionError;
-use rquickjs::{Ctx, Function, Object, Promise};
+use rquickjs::Object;
 
-use super::Install;
+use super::{Answer, Call, Natives, Thrown, function};
 use crate::error::NativeError;
 use crate::host::{ExtensionId, Host};
 
 /// The areas of this directory.
-pub(super) const AREAS: &[(&str, Install)] = &[
-    ("session", register::install),
-    ("actions", actions::install),
-    ("control", control::install),
-    ("exec", exec::install),
-    ("models", models::install),
-    ("session_log", log::install),
-    ("session_tools", tools::install),
-    ("state", state::install),
+pub(super) const AREAS: &[(&str, &[Natives])] = &[
+    ("session", &[register::FUNCTIONS]),
+    ("actions", &[actions::FUNCTIONS]),
+    ("control", &[control::FUNCTIONS]),
+    ("exec", &[exec::FUNCTIONS]),
+    ("models", &[models::FUNCTIONS, stream::FUNCTIONS]),
+    ("session_log", &[log::FUNCTIONS]),
+    ("session_tools", &[tools::FUNCTIONS]),
+    ("state", &[state::FUNCTIONS]),
 ];
 
 const NOT_INITIALIZED: &str = "Extension runtime not initialized. Action methods cannot be called \
                                during extension loading.";
 
-/// Returns the surroundings of an extension, or throws if it has no session yet.
-fn context_of(ctx: &Ctx<'_>, host: &Host, id: ExtensionId) -> rquickjs::Result<ExtensionContext> {
-    host.context(id).ok_or_else(|| NativeError::new(NOT_INITIALIZED).throw(ctx))
+/// Returns the surroundings of the extension that calls, or throws if it has no session yet.
+fn context_of(call: &Call<'_, '_>) -> Result<ExtensionContext, Thrown> {
+    let context = call.host.context(call.id(0)?);
+    context.ok_or_else(|| NativeError::new(NOT_INITIALIZED).into())
 }
 
-/// Returns the session of an extension.
-fn session_of(ctx: &Ctx<'_>, host: &Host, id: ExtensionId) -> rquickjs::Result<AgentSession> {
-    let session = context_of(ctx, host, id)?.session();
-    session.ok_or_else(|| NativeError::new("the session has ended").throw(ctx))
+/// Returns the session of the extension that calls.
+fn session_of(call: &Call<'_, '_>) -> Result<AgentSession, Thrown> {
+    let session = context_of(call)?.session();
+    session.ok_or_else(|| NativeError::new("the session has ended").into())
 }
 
-/// Returns the runtime of the session of an extension.
-fn runtime_of(ctx: &Ctx<'_>, host: &Host, id: ExtensionId) -> rquickjs::Result<AgentRuntime> {
-    let runtime = context_of(ctx, host, id)?.runtime();
-    runtime.ok_or_else(|| NativeError::new("the session has ended").throw(ctx))
+/// Returns the session of the extension that calls, with everything that is registered.
+fn refreshed_session_of(call: &Call<'_, '_>) -> Result<AgentSession, Thrown> {
+    let session = session_of(call)?;
+    session.refresh_registry();
+    Ok(session)
+}
+
+/// Returns the runtime of the session of the extension that calls.
+fn runtime_of(call: &Call<'_, '_>) -> Result<AgentRuntime, Thrown> {
+    let runtime = context_of(call)?.runtime();
+    runtime.ok_or_else(|| NativeError::new("the session has ended").into())
 }
 
 /// Returns the registrations of an extension: those of its session, or those that it makes while
@@ -65,14 +75,18 @@ fn api_of(host: &Host, id: ExtensionId) -> Option<ExtensionApi> {
 
 /// Returns `{ promise, cancel }` for work that JavaScript can cancel.
 fn cancellable<'js>(
-    ctx: &Ctx<'js>,
-    promise: Promise<'js>,
+    call: &Call<'_, 'js>,
+    promise: rquickjs::Value<'js>,
     cancel: CancelToken,
-) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
+) -> Answer<'js> {
+    let object = Object::new(call.ctx().clone())?;
     object.set("promise", promise)?;
-    object.set("cancel", Function::new(ctx.clone(), move || cancel.cancel())?)?;
-    Ok(object)
+    let cancel = function(call.ctx(), call.host, move |call| {
+        cancel.cancel();
+        call.done()
+    })?;
+    object.set("cancel", cancel)?;
+    Ok(object.into_value())
 }
 
 /// Describes an error of the log with the words that extensions know.

@@ -7,90 +7,35 @@ mod ansi;
 mod cut;
 mod wrap;
 
-use rquickjs::{Array, Coerced, Ctx, FromJs, Function, Object, Value, function::This};
+use crate::native::Natives;
 
-use crate::host::Host;
-
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    object.set("visibleWidth", Function::new(ctx.clone(), |text: Text| ansi::width(&text.0))?)?;
-    object.set(
-        "truncate",
-        Function::new(ctx.clone(), |text: Text, width: f64, ellipsis: Text, pads: bool| {
-            cut::truncate(&text.0, columns(width), &ellipsis.0, pads)
-        })?,
-    )?;
-    object.set(
-        "wrap",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, text: Text, width: f64| {
-            // Without a number nothing is too wide.
-            let width = if width.is_nan() { usize::MAX } else { columns(width) };
-            strings(&ctx, wrap::wrap(&text.0, width))
-        })?,
-    )?;
-    object.set(
-        "slice",
-        Function::new(ctx.clone(), |text: Text, start: f64, length: f64, is_strict: bool| {
-            cut::slice(&text.0, columns(start), columns(length), is_strict)
-        })?,
-    )?;
-    object.set(
-        "compose",
-        Function::new(
-            ctx.clone(),
-            |base: Text, over: Text, start: f64, width: f64, total: f64| {
-                cut::compose(&base.0, &over.0, columns(start), columns(width), columns(total))
-            },
-        )?,
-    )?;
-    object.set("strip", Function::new(ctx.clone(), |text: Text| ansi::strip(&text.0))?)?;
-    object.set(
-        "linkAt",
-        Function::new(ctx.clone(), |text: Text, column: f64| {
-            ansi::link_at(&text.0, columns(column))
-        })?,
-    )?;
-    object.set(
-        "graphemes",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, text: Text| {
-            strings(&ctx, pi_tui::text::graphemes(&text.0).map(str::to_owned).collect())
-        })?,
-    )?;
-    Ok(object)
-}
-
-/// A string of JavaScript. Halves of surrogate pairs become U+FFFD; other values are converted.
-pub(super) struct Text(pub(super) String);
-
-impl<'js> FromJs<'js> for Text {
-    fn from_js(ctx: &Ctx<'js>, value: Value<'js>) -> rquickjs::Result<Self> {
-        if value.is_undefined() || value.is_null() {
-            return Ok(Self(String::new()));
-        }
-        let Some(string) = value.as_string().cloned() else {
-            return Coerced::<String>::from_js(ctx, value).map(|text| Self(text.0));
-        };
-        if let Ok(text) = string.to_string() {
-            return Ok(Self(text));
-        }
-        let prototype: Object<'js> =
-            ctx.globals().get::<_, Object<'js>>("String")?.get("prototype")?;
-        let repair: Function<'js> = prototype.get("toWellFormed")?;
-        repair.call((This(string),)).map(Self)
-    }
-}
-
-/// Returns a number of columns.
-pub(super) fn columns(number: f64) -> usize {
-    // The conversion of Rust: negative numbers and NaN are 0.
-    number.floor() as usize
-}
-
-/// Converts strings to an array.
-pub(super) fn strings<'js>(ctx: &Ctx<'js>, items: Vec<String>) -> rquickjs::Result<Array<'js>> {
-    let array = Array::new(ctx.clone())?;
-    for (at, item) in items.into_iter().enumerate() {
-        array.set(at, item)?;
-    }
-    Ok(array)
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("visibleWidth", |call| call.reply(ansi::width(&call.any_text(0)?))),
+    // `truncate(text, width, ellipsis, pads)`.
+    ("truncate", |call| {
+        let (text, ellipsis) = (call.any_text(0)?, call.any_text(2)?);
+        call.reply(cut::truncate(&text, call.columns(1)?, &ellipsis, call.flag(3)?))
+    }),
+    ("wrap", |call| {
+        // Without a number nothing is too wide.
+        let width = if call.number(1)?.is_nan() { usize::MAX } else { call.columns(1)? };
+        call.reply(wrap::wrap(&call.any_text(0)?, width))
+    }),
+    // `slice(text, start, length, isStrict)`.
+    ("slice", |call| {
+        let (start, length) = (call.columns(1)?, call.columns(2)?);
+        call.reply(cut::slice(&call.any_text(0)?, start, length, call.flag(3)?))
+    }),
+    // `compose(base, over, start, width, total)`.
+    ("compose", |call| {
+        let (base, over) = (call.any_text(0)?, call.any_text(1)?);
+        let (start, width, total) = (call.columns(2)?, call.columns(3)?, call.columns(4)?);
+        call.reply(cut::compose(&base, &over, start, width, total))
+    }),
+    ("strip", |call| call.reply(ansi::strip(&call.any_text(0)?))),
+    ("linkAt", |call| call.reply(ansi::link_at(&call.any_text(0)?, call.columns(1)?))),
+    ("graphemes", |call| {
+        let text = call.any_text(0)?;
+        call.reply(pi_tui::text::graphemes(&text).map(str::to_owned).collect::<Vec<_>>())
+    }),
+];

@@ -2,39 +2,31 @@
 
 use std::time::Duration;
 
-use rquickjs::{Ctx, Function, Object, Value};
+use rquickjs::Ctx;
 
 use crate::error::ScriptError;
 use crate::host::Host;
+use crate::native::Natives;
 use crate::report::Report;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let sleeper = host.clone();
+pub(super) const FUNCTIONS: Natives = &[
     // Calls `fireTimer(kind)` of the entry object after a time.
-    object.set(
-        "start",
-        Function::new(ctx.clone(), move |kind: u32, milliseconds: f64| {
-            let poster = sleeper.poster();
-            let time = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1000.0);
-            let time = time.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
-            tokio::task::spawn_local(async move {
-                tokio::time::sleep(time).await;
-                poster.post(move |ctx, host| {
-                    let kind = Value::new_number(ctx.clone(), f64::from(kind));
-                    let fired = host.call_entry(ctx, "fireTimer", vec![kind]);
-                    if let Err(error) = fired {
-                        report_uncaught(ctx, host, &error);
-                    }
-                });
-            });
-        })?,
-    )?;
+    ("start", |call| {
+        let (kind, milliseconds, poster) = (call.id(0)?, call.number(1)?, call.host.poster());
+        let time = Duration::try_from_secs_f64(milliseconds.max(0.0) / 1000.0);
+        let time = time.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
+        tokio::task::spawn_local(async move {
+            tokio::time::sleep(time).await;
+            poster.post_call("fireTimer", vec![kind.into()]);
+        });
+        call.done()
+    }),
     // Asks for a call of `runTicks` before the next microtask.
-    let state = host.clone();
-    object.set("requestTicks", Function::new(ctx.clone(), move || state.request_ticks())?)?;
-    Ok(object)
-}
+    ("requestTicks", |call| {
+        call.host.request_ticks();
+        call.done()
+    }),
+];
 
 /// Runs the callbacks of `process.nextTick` and the microtasks, in turns, until none is left.
 pub(crate) fn run_ticks(ctx: &Ctx<'_>, host: &Host) {

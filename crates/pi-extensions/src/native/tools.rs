@@ -3,129 +3,91 @@
 //! Extensions may replace the access of a tool to files and commands by functions of their own
 //! (`operations`): those become events that JavaScript answers.
 
-mod call;
 mod executor;
 mod operations;
+mod running;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use pi_agent::AgentTool;
 use pi_tools::{BashSettings, Host as LocalExecutor, Workspace, toolset};
-use rquickjs::{Ctx, Function, Object};
 use serde_json::{Value, json};
 
-use self::call::{Call, Settings};
+use self::running::{Running, Settings};
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::value::{Bytes, Json};
+use crate::native::Natives;
 
-/// Running calls by number.
-type Calls = Arc<Mutex<BTreeMap<u32, Arc<Call>>>>;
-
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    object.set(
-        "declaration",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, name: String| {
-            declaration(&name).map(Json).map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    let calls: Calls = Arc::default();
-    // The settings own the files with long output, which must outlive the calls.
-    let bash = BashSettings::default();
-    let (starter, table) = (host.clone(), Arc::clone(&calls));
-    object.set(
-        "start",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, name: String, settings: Json, arguments: Json| {
-                let started = Settings::read(settings.0).and_then(|settings| {
-                    Call::start(&starter, bash.clone(), &name, settings, arguments.0)
-                });
-                let call = started.map_err(|error| error.throw(&ctx))?;
-                let number = u32::try_from(starter.number()).unwrap_or(u32::MAX);
-                lock(&table).insert(number, Arc::new(call));
-                rquickjs::Result::Ok(number)
-            },
-        )?,
-    )?;
-    install_running(ctx, host, &object, &calls)?;
-    Ok(object)
+/// Running calls by number. The settings own the files with long output, which must outlive the
+/// calls.
+#[derive(Default)]
+pub(super) struct Calls {
+    running: RefCell<BTreeMap<u32, Arc<Running>>>,
+    bash: BashSettings,
 }
 
-fn install_running<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-    calls: &Calls,
-) -> rquickjs::Result<()> {
-    let (reader, table) = (host.clone(), Arc::clone(calls));
-    object.set(
-        "next",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, number: u32| {
-            let call = lock(&table).get(&number).cloned();
-            reader.promise(&ctx, async move {
-                let event = match call {
-                    Some(call) => call.next().await,
-                    None => None,
-                };
-                Ok(Json(event.unwrap_or(Value::Null)))
-            })
-        })?,
-    )?;
-    let table = Arc::clone(calls);
-    object.set(
-        "cancel",
-        Function::new(ctx.clone(), move |number: u32| {
-            if let Some(call) = lock(&table).get(&number) {
-                call.cancel();
-            }
-        })?,
-    )?;
-    let table = Arc::clone(calls);
-    object.set(
-        "close",
-        Function::new(ctx.clone(), move |number: u32| {
-            if let Some(call) = lock(&table).remove(&number) {
-                call.cancel();
-            }
-        })?,
-    )?;
-    let table = Arc::clone(calls);
-    object.set(
-        "answer",
-        Function::new(
-            ctx.clone(),
-            move |number: u32, operation: u32, bytes: Option<Bytes>, value: Json| {
-                if let Some(call) = lock(&table).get(&number) {
-                    call.operations.answer(operation, bytes.map(|bytes| bytes.0), value.0);
-                }
-            },
-        )?,
-    )?;
-    let table = Arc::clone(calls);
-    object.set(
-        "refuse",
-        Function::new(
-            ctx.clone(),
-            move |number: u32, operation: u32, code: String, text: String| {
-                if let Some(call) = lock(&table).get(&number) {
-                    call.operations.refuse(operation, &code, text);
-                }
-            },
-        )?,
-    )?;
-    let table = Arc::clone(calls);
-    object.set(
-        "data",
-        Function::new(ctx.clone(), move |number: u32, operation: u32, bytes: Bytes| {
-            if let Some(call) = lock(&table).get(&number) {
-                call.operations.data(operation, bytes.0);
-            }
-        })?,
-    )
+impl Calls {
+    fn find(&self, number: u32) -> Option<Arc<Running>> {
+        self.running.borrow().get(&number).cloned()
+    }
 }
+
+pub(super) const FUNCTIONS: Natives = &[
+    ("declaration", |call| call.reply(declaration(&call.text(0)?)?)),
+    // `start(name, settings, arguments)`.
+    ("start", |call| {
+        let (name, settings) = (call.text(0)?, Settings::read(call.json(1)?)?);
+        let calls = &call.host.areas.tools;
+        let bash = calls.bash.clone();
+        let running = Running::start(call.host, bash, &name, settings, call.json(2)?)?;
+        let number = u32::try_from(call.host.number()).unwrap_or(u32::MAX);
+        calls.running.borrow_mut().insert(number, Arc::new(running));
+        call.reply(number)
+    }),
+    ("next", |call| {
+        let running = call.host.areas.tools.find(call.id(0)?);
+        call.promise(async move {
+            let event = match running {
+                Some(running) => running.next().await,
+                None => None,
+            };
+            Ok(event.unwrap_or(Value::Null).into())
+        })
+    }),
+    ("cancel", |call| {
+        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+            running.cancel();
+        }
+        call.done()
+    }),
+    ("close", |call| {
+        if let Some(running) = call.host.areas.tools.running.borrow_mut().remove(&call.id(0)?) {
+            running.cancel();
+        }
+        call.done()
+    }),
+    // `answer(number, operation, bytes, value)`.
+    ("answer", |call| {
+        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+            running.operations.answer(call.id(1)?, call.optional_bytes(2)?, call.json(3)?);
+        }
+        call.done()
+    }),
+    // `refuse(number, operation, code, text)`.
+    ("refuse", |call| {
+        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+            running.operations.refuse(call.id(1)?, &call.text(2)?, call.text(3)?);
+        }
+        call.done()
+    }),
+    ("data", |call| {
+        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+            running.operations.data(call.id(1)?, call.bytes(2)?);
+        }
+        call.done()
+    }),
+];
 
 /// Returns what the model and the system prompt get to know about a built-in tool.
 fn declaration(name: &str) -> Result<Value, NativeError> {
@@ -146,8 +108,4 @@ fn declaration(name: &str) -> Result<Value, NativeError> {
 fn built(workspace: &Arc<Workspace>, name: &str) -> Result<Arc<dyn AgentTool>, NativeError> {
     let tool = toolset::find_builtin(name).and_then(|builtin| builtin.build(workspace));
     tool.ok_or_else(|| NativeError::new(format!("no built-in tool {name}")))
-}
-
-fn lock(calls: &Calls) -> std::sync::MutexGuard<'_, BTreeMap<u32, Arc<Call>>> {
-    calls.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,20 +11,21 @@ mod state;
 mod updates;
 
 use pi_coding_agent::extension::ExtensionUi;
-use rquickjs::{Ctx, Object};
+
+pub(super) use components::Input;
+pub(super) use dialogs::Dialogs;
 
 use crate::host::{ExtensionId, Host};
+use crate::native::Natives;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    dialogs::install(ctx, host, &object)?;
-    updates::install(ctx, host, &object)?;
-    state::install(ctx, host, &object)?;
-    components::install(ctx, host, &object)?;
-    completions::install(ctx, host, &object)?;
-    renderers::install(ctx, host, &object)?;
-    Ok(object)
-}
+pub(super) const TABLES: &[Natives] = &[
+    dialogs::FUNCTIONS,
+    updates::FUNCTIONS,
+    state::FUNCTIONS,
+    components::FUNCTIONS,
+    completions::FUNCTIONS,
+    renderers::FUNCTIONS,
+];
 
 /// Returns the user interface of an extension.
 fn ui_of(host: &Host, id: ExtensionId) -> Option<ExtensionUi> {

@@ -1,28 +1,18 @@
 //! YAML to JSON, for front matter.
 
-use rquickjs::{Ctx, Function, Object};
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
 
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::value::Json;
+use crate::native::Natives;
 
 /// Depth at which a document is refused.
 const DEEPEST: usize = 100;
 /// Number of values at which a document is refused: aliases can multiply.
 const MOST_VALUES: usize = 100_000;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    object.set(
-        "parse",
-        Function::new(ctx.clone(), |ctx: Ctx<'js>, text: String| {
-            parse(&text).map(Json).map_err(|error| NativeError::new(error).throw(&ctx))
-        })?,
-    )?;
-    Ok(object)
-}
+pub(super) const FUNCTIONS: Natives =
+    &[("parse", |call| call.reply(parse(&call.text(0)?).map_err(NativeError::new)?))];
 
 /// A collection that is not complete.
 enum Open {

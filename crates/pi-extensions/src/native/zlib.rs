@@ -1,7 +1,5 @@
 //! Compression: gzip, zlib and raw deflate, in steps.
 
-#![allow(clippy::needless_pass_by_value)] // The engine hands over the arguments of a function.
-
 use std::cell::RefCell;
 use std::io::{self, Write as _};
 
@@ -9,11 +7,9 @@ use flate2::Compression;
 use flate2::write::{
     DeflateDecoder, DeflateEncoder, GzEncoder, MultiGzDecoder, ZlibDecoder, ZlibEncoder,
 };
-use rquickjs::{Ctx, Function, Object};
 
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::value::Bytes;
+use crate::native::{Natives, function};
 
 /// Input of one step, so that the limit of the output is checked in time.
 const STEP: usize = 16 << 10;
@@ -89,51 +85,36 @@ impl Coder {
     }
 }
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, _host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
+pub(super) const FUNCTIONS: Natives = &[
     // `create(name, level, limit)` returns `step(bytes, mode)`, which returns the output so far.
-    object.set(
-        "create",
-        Function::new(
-            ctx.clone(),
-            |ctx: Ctx<'js>, name: String, level: Option<u32>, limit: usize| {
-                let coder = Coder::named(&name, level)
-                    .ok_or_else(|| NativeError::new(format!("no coder {name}")).throw(&ctx))?;
-                step_function(&ctx, coder, limit)
-            },
-        )?,
-    )?;
-    object.set(
-        "crc32",
-        Function::new(ctx.clone(), |bytes: Bytes, start: u32| {
-            let mut sum = flate2::Crc::new();
-            sum.update(&bytes.0);
-            if start == 0 {
-                return sum.sum();
-            }
-            // A checksum continues only bitwise: the crate starts at zero.
-            bytes.0.iter().fold(!start, |sum, byte| {
-                (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-                    (sum >> 1) ^ (0xEDB8_8320 & (sum & 1).wrapping_neg())
-                })
-            }) ^ u32::MAX
-        })?,
-    )?;
-    Ok(object)
-}
+    // `mode` is `write`, `flush` or `finish`.
+    ("create", |call| {
+        let (name, limit) = (call.text(0)?, call.size(2)?);
+        let coder = Coder::named(&name, call.optional_id(1)?)
+            .ok_or_else(|| NativeError::new(format!("no coder {name}")))?;
+        let state = RefCell::new((coder, 0_usize));
+        let step = function(call.ctx(), call.host, move |call| {
+            let mut state = state.borrow_mut();
+            let (coder, produced) = &mut *state;
+            call.reply(step(coder, produced, &call.bytes(0)?, &call.text(1)?, limit)?)
+        })?;
+        Ok(step.into_value())
+    }),
+    ("crc32", |call| call.reply(checksum(&call.bytes(0)?, call.id(1)?))),
+];
 
-/// `mode` is `write`, `flush` or `finish`.
-fn step_function<'js>(
-    ctx: &Ctx<'js>,
-    coder: Coder,
-    limit: usize,
-) -> rquickjs::Result<Function<'js>> {
-    let state = RefCell::new((coder, 0_usize));
-    Function::new(ctx.clone(), move |ctx: Ctx<'js>, bytes: Bytes, mode: String| {
-        let mut state = state.borrow_mut();
-        let (coder, produced) = &mut *state;
-        step(coder, produced, &bytes.0, &mode, limit).map(Bytes).map_err(|error| error.throw(&ctx))
-    })
+fn checksum(bytes: &[u8], start: u32) -> u32 {
+    if start == 0 {
+        let mut sum = flate2::Crc::new();
+        sum.update(bytes);
+        return sum.sum();
+    }
+    // A checksum continues only bitwise: the crate starts at zero.
+    bytes.iter().fold(!start, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            (sum >> 1) ^ (0xEDB8_8320 & (sum & 1).wrapping_neg())
+        })
+    }) ^ u32::MAX
 }
 
 fn step(

@@ -10,18 +10,17 @@ use pi_coding_agent::session::PromptOptions;
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, CustomModel, Environment, SessionSelector, create_agent_session,
 };
-use rquickjs::{Ctx, Function, Object, Promise};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::ui::ScriptedUi;
 use crate::error::NativeError;
-use crate::host::Host;
 use crate::host_process::ProcessOptions;
 use crate::hosting::{ExtensionHost, HostOptions};
 use crate::limits::Limits;
-use crate::value::Json;
+use crate::native::{Call, Natives, Thrown};
+use crate::value::Plain;
 
 /// What a test asks for.
 #[derive(Deserialize)]
@@ -53,7 +52,7 @@ struct ScriptedCall {
 }
 
 /// A session of a test.
-struct TestSession {
+pub(crate) struct TestSession {
     runtime: AgentRuntime,
     model: Faux,
     ui: Arc<ScriptedUi>,
@@ -62,85 +61,46 @@ struct TestSession {
     reports: Arc<Mutex<Vec<String>>>,
 }
 
-type Sessions = Arc<Mutex<BTreeMap<u32, Arc<TestSession>>>>;
+/// Sessions of tests by number.
+pub(crate) type Sessions = Arc<Mutex<BTreeMap<u32, Arc<TestSession>>>>;
 
-/// Builds the native functions.
-pub(crate) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    if !host.is_test {
-        let message = "pi/test is only available in tests; run them with `pi extension test`";
-        return Err(NativeError::new(message).throw(ctx));
-    }
-    let sessions = Sessions::default();
-    let object = Object::new(ctx.clone())?;
-    let (starter, all) = (host.clone(), Arc::clone(&sessions));
-    object.set(
-        "start",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, wanted: Json| -> rquickjs::Result<Promise<'js>> {
-                let all = Arc::clone(&all);
-                let variables = starter.process.options.variables.clone();
-                starter.promise_on_main(&ctx, async move {
-                    let session = start(wanted.0, variables).await?;
-                    let mut all = lock(&all);
-                    let id = u32::try_from(all.len()).unwrap_or(u32::MAX);
-                    all.insert(id, Arc::new(session));
-                    Ok(id)
-                })
-            },
-        )?,
-    )?;
-    let all = Arc::clone(&sessions);
-    object.set(
-        "reply",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, reply: Json| {
-            let reply = scripted(reply.0).map_err(|error| error.throw(&ctx))?;
-            find(&all, id).map(|session| session.model.push(reply)).map_err(|e| e.throw(&ctx))
-        })?,
-    )?;
-    let all = Arc::clone(&sessions);
-    object.set(
-        "answer",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32, answer: Json| {
-            find(&all, id).map(|session| session.ui.answer(answer.0)).map_err(|e| e.throw(&ctx))
-        })?,
-    )?;
-    let (prompter, all) = (host.clone(), Arc::clone(&sessions));
-    object.set(
-        "prompt",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: u32, text: String| -> rquickjs::Result<Promise<'js>> {
-                let session = find(&all, id).map_err(|error| error.throw(&ctx))?;
-                prompter.promise_on_main(&ctx, async move { prompt(&session, &text).await })
-            },
-        )?,
-    )?;
-    let all = Arc::clone(&sessions);
-    object.set(
-        "state",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: u32| {
-            find(&all, id).map(|session| Json(state(&session))).map_err(|e| e.throw(&ctx))
-        })?,
-    )?;
-    let (stopper, all) = (host.clone(), sessions);
-    object.set(
-        "stop",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: u32| -> rquickjs::Result<Promise<'js>> {
-                let session = lock(&all).remove(&id);
-                stopper.promise_on_main(&ctx, async move {
-                    if let Some(session) = session {
-                        session.runtime.shut_down().await;
-                    }
-                    Ok(())
-                })
-            },
-        )?,
-    )?;
-    Ok(object)
-}
+/// The native functions.
+pub(crate) const FUNCTIONS: Natives = &[
+    ("start", |call| {
+        let (all, wanted) = (Arc::clone(&call.host.areas.tests), call.json(0)?);
+        let variables = call.host.process.options.variables.clone();
+        call.promise_on_main(async move {
+            let session = start(wanted, variables).await?;
+            let mut all = lock(&all);
+            let id = u32::try_from(all.len()).unwrap_or(u32::MAX);
+            all.insert(id, Arc::new(session));
+            Ok(id.into())
+        })
+    }),
+    ("reply", |call| {
+        let reply = scripted(call.json(1)?)?;
+        find(call)?.model.push(reply);
+        call.done()
+    }),
+    ("answer", |call| {
+        find(call)?.ui.answer(call.json(1)?);
+        call.done()
+    }),
+    ("prompt", |call| {
+        let (session, text) = (find(call)?, call.text(1)?);
+        call.promise_on_main(async move { Ok(prompt(&session, &text).await?.into()) })
+    }),
+    ("state", |call| call.reply(state(&*find(call)?))),
+    ("stop", |call| {
+        let session = lock(&call.host.areas.tests).remove(&call.id(0)?);
+        call.promise_on_main(async move {
+            if let Some(session) = session {
+                session.runtime.shut_down().await;
+            }
+            Ok(Plain::Nothing)
+        })
+    }),
+];
 
 async fn start(
     wanted: Value,
@@ -231,9 +191,9 @@ fn state(session: &TestSession) -> Value {
     })
 }
 
-fn find(sessions: &Sessions, id: u32) -> Result<Arc<TestSession>, NativeError> {
-    let found = lock(sessions).get(&id).cloned();
-    found.ok_or_else(|| NativeError::new("the session of this test was stopped"))
+fn find(call: &Call<'_, '_>) -> Result<Arc<TestSession>, Thrown> {
+    let found = lock(&call.host.areas.tests).get(&call.id(0)?).cloned();
+    found.ok_or_else(|| NativeError::new("the session of this test was stopped").into())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,93 +1,70 @@
 //! Requests to models: JavaScript starts one and pulls its events.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use pi_ai::{AssistantStream, CancelToken, Client, Context, Model, Provider, Request};
 use pi_protocol::AssistantEvent;
-use rquickjs::{Ctx, Function, Object};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 
 use super::options::RequestOptions;
 use crate::error::NativeError;
 use crate::host::Host;
-use crate::value::Json;
+use crate::native::Natives;
 
 /// Events that wait for JavaScript at most. A slow reader slows the request down.
 const BUFFERED: usize = 256;
 
 /// A request whose events JavaScript reads.
-struct Running {
-    events: Arc<tokio::sync::Mutex<mpsc::Receiver<Value>>>,
+pub(in crate::native) struct Running {
+    events: Arc<Mutex<mpsc::Receiver<Value>>>,
     cancel: CancelToken,
 }
 
-type Table = Arc<Mutex<BTreeMap<u32, Running>>>;
-
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let table: Table = Arc::default();
-    let (starter, running) = (host.clone(), Arc::clone(&table));
-    object.set(
-        "start",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, model: Json, context: Json, options: Json| {
-                start(&starter, &running, model, context, options)
-                    .map_err(|error| error.throw(&ctx))
-            },
-        )?,
-    )?;
-    let (reader, running) = (host.clone(), Arc::clone(&table));
-    object.set(
-        "next",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, handle: u32| {
-            let events = lock(&running).get(&handle).map(|running| Arc::clone(&running.events));
-            reader.promise(&ctx, async move {
-                let Some(events) = events else { return Ok(Json(json!([]))) };
-                let mut batch = Vec::new();
-                events.lock().await.recv_many(&mut batch, BUFFERED).await;
-                Ok(Json(Value::Array(batch)))
-            })
-        })?,
-    )?;
-    let running = Arc::clone(&table);
-    object.set(
-        "cancel",
-        Function::new(ctx.clone(), move |handle: u32| {
-            if let Some(running) = lock(&running).get(&handle) {
-                running.cancel.cancel();
-            }
-        })?,
-    )?;
-    object.set(
-        "close",
-        Function::new(ctx.clone(), move |handle: u32| {
-            if let Some(closed) = lock(&table).remove(&handle) {
-                closed.cancel.cancel();
-            }
-        })?,
-    )
+impl Running {
+    fn events(&self) -> Arc<Mutex<mpsc::Receiver<Value>>> {
+        Arc::clone(&self.events)
+    }
 }
 
-fn start(
-    host: &Host,
-    table: &Table,
-    model: Json,
-    context: Json,
-    options: Json,
-) -> Result<u32, NativeError> {
+/// Requests by number.
+pub(in crate::native) type Requests = RefCell<BTreeMap<u32, Running>>;
+
+pub(in crate::native) const FUNCTIONS: Natives = &[
+    ("start", |call| call.reply(start(call.host, call.json(0)?, call.json(1)?, call.json(2)?)?)),
+    ("next", |call| {
+        let events = call.host.areas.requests.borrow().get(&call.id(0)?).map(Running::events);
+        call.promise(async move {
+            let Some(events) = events else { return Ok(json!([]).into()) };
+            let mut batch = Vec::new();
+            events.lock().await.recv_many(&mut batch, BUFFERED).await;
+            Ok(Value::Array(batch).into())
+        })
+    }),
+    ("cancel", |call| {
+        if let Some(running) = call.host.areas.requests.borrow().get(&call.id(0)?) {
+            running.cancel.cancel();
+        }
+        call.done()
+    }),
+    ("close", |call| {
+        if let Some(closed) = call.host.areas.requests.borrow_mut().remove(&call.id(0)?) {
+            closed.cancel.cancel();
+        }
+        call.done()
+    }),
+];
+
+fn start(host: &Host, model: Value, context: Value, options: Value) -> Result<u32, NativeError> {
     let wrong = |what: &str, error: &serde_json::Error| {
         NativeError::of("TypeError", format!("invalid {what}: {error}"))
     };
-    let model: Model = serde_json::from_value(model.0).map_err(|error| wrong("model", &error))?;
+    let model: Model = serde_json::from_value(model).map_err(|error| wrong("model", &error))?;
     let context: Context =
-        serde_json::from_value(context.0).map_err(|error| wrong("context", &error))?;
-    let options = if options.0.is_null() { json!({}) } else { options.0 };
+        serde_json::from_value(context).map_err(|error| wrong("context", &error))?;
+    let options = if options.is_null() { json!({}) } else { options };
     let options: RequestOptions =
         serde_json::from_value(options).map_err(|error| wrong("options", &error))?;
     let (address, port) = address_of(&model.base_url);
@@ -100,8 +77,8 @@ fn start(
     let (sender, events) = mpsc::channel(BUFFERED);
     host.main().spawn(forward(stream, sender));
     let handle = u32::try_from(host.number()).unwrap_or(u32::MAX);
-    let events = Arc::new(tokio::sync::Mutex::new(events));
-    lock(table).insert(handle, Running { events, cancel });
+    let events = Arc::new(Mutex::new(events));
+    host.areas.requests.borrow_mut().insert(handle, Running { events, cancel });
     Ok(handle)
 }
 
@@ -148,8 +125,4 @@ fn address_of(url: &str) -> (String, u16) {
         }
         _ => (authority.to_owned(), default),
     }
-}
-
-fn lock(table: &Table) -> std::sync::MutexGuard<'_, BTreeMap<u32, Running>> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,11 +6,11 @@ use std::io;
 use rustix::io::Errno;
 
 use super::Prepare;
-use super::call::{Call, Work, failed_to};
-use super::value::FileValue;
+use super::request::{Request, Work, failed_to};
 use crate::access::Links;
 use crate::error::NativeError;
 use crate::native::errno;
+use crate::value::Plain;
 
 pub(super) const OPERATIONS: &[(&str, Prepare)] = &[("copyFile", copy_file)];
 
@@ -18,7 +18,7 @@ pub(super) const OPERATIONS: &[(&str, Prepare)] = &[("copyFile", copy_file)];
 const EXCLUSIVE: u32 = 1;
 
 /// `copyFile(from, to, mode)`
-fn copy_file(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn copy_file(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (from, to) = (call.read(0, Links::Follow)?, call.write(1, Links::Follow)?);
     let exclusive = call.number(2)? as u32 & EXCLUSIVE != 0;
     Ok(Box::new(move || {
@@ -34,6 +34,6 @@ fn copy_file(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
         }
         let copied: io::Result<u64> = fs::copy(&from.path, &to.path);
         copied.map_err(failed_to(&from, &to, "copyfile"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }

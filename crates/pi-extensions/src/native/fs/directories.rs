@@ -6,10 +6,10 @@ use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _};
 use std::path::Path;
 
 use super::Prepare;
-use super::call::{Call, Work, failed_to};
-use super::value::{Entry, FileValue};
+use super::request::{Request, Work, failed_to};
 use crate::access::{FileAccess, Links};
 use crate::error::NativeError;
+use crate::value::Plain;
 
 pub(super) const OPERATIONS: &[(&str, Prepare)] = &[
     ("mkdir", mkdir),
@@ -23,14 +23,14 @@ pub(super) const OPERATIONS: &[(&str, Prepare)] = &[
 ];
 
 /// `mkdir(path, isRecursive, mode)` returns the first directory that it made, if it is recursive.
-fn mkdir(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn mkdir(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Follow)?;
     let (recursive, mode) = (call.flag(1)?, call.number(2)? as u32);
     Ok(Box::new(move || {
         let make = |path: &Path| fs::DirBuilder::new().mode(mode).create(path);
         if !recursive {
             make(&place.path).map_err(place.failed("mkdir"))?;
-            return Ok(FileValue::Nothing);
+            return Ok(Plain::Nothing);
         }
         // A part of the path may not be a directory, or appear at the same time.
         let missing: Vec<&Path> =
@@ -46,12 +46,12 @@ fn mkdir(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
                 made => made.map_err(place.failed("mkdir"))?,
             }
         }
-        Ok(first.map_or(FileValue::Nothing, FileValue::Text))
+        Ok(first.map_or(Plain::Nothing, Plain::Text))
     }))
 }
 
 /// `mkdtemp(prefix)` returns the path: the prefix as it was given, and six random characters.
-fn mkdtemp(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn mkdtemp(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Keep)?;
     Ok(Box::new(move || {
         let mut given = place.clone();
@@ -68,7 +68,7 @@ fn mkdtemp(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => {
                     made.map_err(given.failed("mkdtemp"))?;
-                    return Ok(FileValue::Text(format!("{}{random}", place.given)));
+                    return Ok(Plain::Text(format!("{}{random}", place.given)));
                 }
             }
         }
@@ -85,7 +85,7 @@ fn random_name() -> io::Result<String> {
 }
 
 /// `readdir(path, isRecursive)` returns the entries.
-fn readdir(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn readdir(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (place, recursive) = (call.read(0, Links::Follow)?, call.flag(1)?);
     Ok(Box::new(move || {
         let mut entries = Vec::new();
@@ -100,12 +100,27 @@ fn readdir(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
                 entries.push(entry);
             }
         }
-        Ok(FileValue::Entries(entries))
+        Ok(entries.into_iter().map(Entry::json).collect::<serde_json::Value>().into())
     }))
 }
 
 /// The type of a directory, as in its mode.
 const DIRECTORY: u32 = 0o040_000;
+
+/// An entry of a directory.
+struct Entry {
+    name: String,
+    /// Type of the file, as in the mode of its properties.
+    kind: u32,
+    /// Directory of the entry, relative to the one that was listed.
+    parent: String,
+}
+
+impl Entry {
+    fn json(self) -> serde_json::Value {
+        serde_json::json!([self.name, self.kind, self.parent])
+    }
+}
 
 fn list(path: &Path, parent: &str) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
@@ -143,25 +158,25 @@ fn kind(kind: fs::FileType) -> u32 {
 }
 
 /// `rename(from, to)`
-fn rename(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn rename(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (from, to) = (call.write(0, Links::Keep)?, call.write(1, Links::Keep)?);
     Ok(Box::new(move || {
         fs::rename(&from.path, &to.path).map_err(failed_to(&from, &to, "rename"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `link(existing, new)`. The new name gives the rights to write the existing file.
-fn link(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn link(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (from, to) = (call.write(0, Links::Keep)?, call.write(1, Links::Keep)?);
     Ok(Box::new(move || {
         fs::hard_link(&from.path, &to.path).map_err(failed_to(&from, &to, "link"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `symlink(target, path)`. The target is a text; what is read through the link is checked then.
-fn symlink(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn symlink(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let target = call.text(0)?;
     let place = call.place(1, FileAccess::Write, Links::Keep)?;
     Ok(Box::new(move || {
@@ -169,24 +184,24 @@ fn symlink(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
         from.given.clone_from(&target);
         let made = std::os::unix::fs::symlink(&target, &place.path);
         made.map_err(failed_to(&from, &place, "symlink"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `readlink(path)` returns the target as it was written.
-fn readlink(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn readlink(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.read(0, Links::Keep)?;
     Ok(Box::new(move || {
         let target = fs::read_link(&place.path).map_err(place.failed("readlink"))?;
-        Ok(FileValue::Text(target.to_string_lossy().into_owned()))
+        Ok(Plain::Text(target.to_string_lossy().into_owned()))
     }))
 }
 
 /// `realpath(path)` returns the path without links.
-fn realpath(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn realpath(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.read(0, Links::Follow)?;
     Ok(Box::new(move || {
         let real = fs::canonicalize(&place.path).map_err(place.failed("lstat"))?;
-        Ok(FileValue::Text(real.to_string_lossy().into_owned()))
+        Ok(Plain::Text(real.to_string_lossy().into_owned()))
     }))
 }

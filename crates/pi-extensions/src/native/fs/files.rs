@@ -7,12 +7,12 @@ use std::os::unix::fs::FileExt as _;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::call::{Call, Place, Work};
-use super::value::FileValue;
+use super::request::{Place, Request, Work};
 use super::{Descriptors, Prepare};
 use crate::access::{FileAccess, Links};
 use crate::error::NativeError;
 use crate::native::errno;
+use crate::value::Plain;
 
 pub(super) const OPERATIONS: &[(&str, Prepare)] = &[
     ("open", open),
@@ -37,12 +37,12 @@ fn failed(syscall: &'static str) -> impl Fn(io::Error) -> NativeError {
 }
 
 /// `open(path, flags, mode)` returns the number of the file.
-fn open(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn open(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (place, opening) = opening(call, 0, 1, 2)?;
     let descriptors = call.host.descriptors.clone();
     Ok(Box::new(move || {
         let file = opening.open(&place)?;
-        Ok(FileValue::Number(f64::from(descriptors.add(file))))
+        Ok(Plain::Number(f64::from(descriptors.add(file))))
     }))
 }
 
@@ -55,7 +55,7 @@ struct Opening {
 }
 
 fn opening(
-    call: &mut Call<'_, '_>,
+    call: &mut Request<'_, '_>,
     path: usize,
     flags: usize,
     mode: usize,
@@ -106,18 +106,18 @@ fn open_checked(
 }
 
 /// `close(file)`
-fn close(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn close(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     call.file(0, "close")?;
     let number = call.number(0)? as i32;
     let descriptors: Descriptors = call.host.descriptors.clone();
     Ok(Box::new(move || {
         drop(descriptors.remove(number));
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `read(file, length, position)` returns the bytes; without a position, from the current one.
-fn read(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn read(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "read")?;
     let length = (call.number(1)?.max(0.0) as u64).min(LARGEST) as usize;
     let position = call.position(2)?;
@@ -128,12 +128,12 @@ fn read(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
             None => (&*file).read(&mut bytes),
         };
         bytes.truncate(count.map_err(failed("read"))?);
-        Ok(FileValue::Bytes(bytes))
+        Ok(Plain::Bytes(bytes))
     }))
 }
 
 /// `write(file, bytes, position)` returns the number of bytes.
-fn write(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn write(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "write")?;
     let (bytes, position) = (call.bytes(1)?, call.position(2)?);
     Ok(Box::new(move || {
@@ -142,22 +142,22 @@ fn write(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
             None => (&*file).write_all(&bytes),
         };
         written.map_err(failed("write"))?;
-        Ok(FileValue::Number(bytes.len() as f64))
+        Ok(Plain::Number(bytes.len() as f64))
     }))
 }
 
 /// `readFile(path, flags)` returns the bytes.
-fn read_file(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn read_file(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (place, opening) = opening(call, 0, 1, 2)?;
-    Ok(Box::new(move || content(&mut opening.open(&place)?).map(FileValue::Bytes)))
+    Ok(Box::new(move || content(&mut opening.open(&place)?).map(Plain::Bytes)))
 }
 
 /// `readText(path, flags)` returns the text; invalid bytes become U+FFFD.
-fn read_text(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn read_text(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (place, opening) = opening(call, 0, 1, 2)?;
     Ok(Box::new(move || {
         let bytes = content(&mut opening.open(&place)?)?;
-        Ok(FileValue::Text(match String::from_utf8(bytes) {
+        Ok(Plain::Text(match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         }))
@@ -165,9 +165,9 @@ fn read_text(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
 }
 
 /// `readOpenFile(file)` returns the rest of the file.
-fn read_open_file(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn read_open_file(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "read")?;
-    Ok(Box::new(move || content(&mut &*file).map(FileValue::Bytes)))
+    Ok(Box::new(move || content(&mut &*file).map(Plain::Bytes)))
 }
 
 /// Reads a file to its end, which a device may not have.
@@ -182,7 +182,7 @@ fn content(mut file: impl io::Read) -> Result<Vec<u8>, NativeError> {
 }
 
 /// `writeFile(path, flags, mode, bytes, sync)`
-fn write_file(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn write_file(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (place, opening) = opening(call, 0, 1, 2)?;
     let (bytes, sync) = (call.bytes(3)?, call.flag(4)?);
     Ok(Box::new(move || {
@@ -191,12 +191,12 @@ fn write_file(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
         if sync {
             file.sync_all().map_err(failed("fsync"))?;
         }
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `truncate(path, length)`
-fn truncate(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn truncate(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Follow)?;
     let length = call.position(1)?.unwrap_or(0);
     let opening = Opening {
@@ -207,32 +207,32 @@ fn truncate(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
     Ok(Box::new(move || {
         let file = opening.open(&place)?;
         file.set_len(length).map_err(place.failed("ftruncate"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `ftruncate(file, length)`
-fn ftruncate(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn ftruncate(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "ftruncate")?;
     let length = call.position(1)?.unwrap_or(0);
     Ok(Box::new(move || {
         file.set_len(length).map_err(failed("ftruncate"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
-fn fsync(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn fsync(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "fsync")?;
     Ok(Box::new(move || {
         file.sync_all().map_err(failed("fsync"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
-fn fdatasync(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn fdatasync(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "fdatasync")?;
     Ok(Box::new(move || {
         file.sync_data().map_err(failed("fdatasync"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 
 use super::Prepare;
-use super::call::{Call, Place, Work};
-use super::value::FileValue;
+use super::request::{Place, Request, Work};
 use crate::access::Links;
 use crate::error::NativeError;
 use crate::native::errno;
+use crate::value::Plain;
 
 pub(super) const OPERATIONS: &[(&str, Prepare)] = &[
     ("stat", stat),
@@ -32,7 +32,7 @@ pub(super) const OPERATIONS: &[(&str, Prepare)] = &[
 ];
 
 /// `stat(path)` returns the properties; see [`numbers`].
-fn stat(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn stat(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.read(0, Links::Follow)?;
     Ok(Box::new(move || {
         let found = std::fs::metadata(&place.path).map_err(place.failed("stat"))?;
@@ -40,7 +40,7 @@ fn stat(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
     }))
 }
 
-fn lstat(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn lstat(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.read(0, Links::Keep)?;
     Ok(Box::new(move || {
         let found = std::fs::symlink_metadata(&place.path).map_err(place.failed("lstat"))?;
@@ -48,7 +48,7 @@ fn lstat(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
     }))
 }
 
-fn fstat(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn fstat(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "fstat")?;
     Ok(Box::new(move || {
         let failed = |error| errno::file_error(errno::number(&error), "fstat", None, None);
@@ -58,12 +58,12 @@ fn fstat(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
 
 /// Returns the properties in the order of `js/node/fs/stats.js`: numbers, then pairs of seconds and
 /// nanoseconds.
-fn numbers(found: &Metadata) -> FileValue {
+fn numbers(found: &Metadata) -> Plain {
     let (born, born_ns) = match found.created().ok().and_then(since_epoch) {
         Some(time) => (time.as_secs() as f64, f64::from(time.subsec_nanos())),
         None => (found.ctime() as f64, found.ctime_nsec() as f64),
     };
-    FileValue::Numbers(vec![
+    Plain::Numbers(vec![
         found.dev() as f64,
         f64::from(found.mode()),
         found.nlink() as f64,
@@ -90,12 +90,12 @@ fn since_epoch(time: SystemTime) -> Option<Duration> {
 }
 
 /// `statfs(path)` returns type, block size, blocks, free and available blocks, files, free files.
-fn statfs(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn statfs(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.read(0, Links::Follow)?;
     Ok(Box::new(move || {
         let found = rustix::fs::statvfs(&place.path).map_err(io::Error::from);
         let found = found.map_err(place.failed("statfs"))?;
-        Ok(FileValue::Numbers(vec![
+        Ok(Plain::Numbers(vec![
             found.f_fsid as f64,
             found.f_bsize as f64,
             found.f_blocks as f64,
@@ -108,95 +108,95 @@ fn statfs(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
 }
 
 /// `access(path, mode)`
-fn access(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn access(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.read(0, Links::Follow)?;
     let wanted = rustix::fs::Access::from_bits_retain(call.number(1)? as u32);
     Ok(Box::new(move || {
         let checked = rustix::fs::access(&place.path, wanted).map_err(io::Error::from);
         checked.map_err(place.failed("access"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `exists(path)` returns 1 or 0. It never fails: a file that may not be seen does not exist.
-fn exists(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn exists(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let found = call.read(0, Links::Follow);
-    let Ok(place) = found else { return Ok(Box::new(|| Ok(FileValue::Number(0.0)))) };
+    let Ok(place) = found else { return Ok(Box::new(|| Ok(Plain::Number(0.0)))) };
     Ok(Box::new(move || {
         let found = rustix::fs::access(&place.path, rustix::fs::Access::EXISTS).is_ok();
-        Ok(FileValue::Number(f64::from(u8::from(found))))
+        Ok(Plain::Number(f64::from(u8::from(found))))
     }))
 }
 
 /// `chmod(path, mode)`
-fn chmod(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn chmod(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (place, mode) = (call.write(0, Links::Follow)?, call.number(1)? as u32);
     Ok(Box::new(move || {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(&place.path, mode).map_err(place.failed("chmod"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
-fn fchmod(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn fchmod(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (file, mode) = (call.file(0, "fchmod")?, call.number(1)? as u32);
     Ok(Box::new(move || {
         let set = file.set_permissions(std::fs::Permissions::from_mode(mode));
         set.map_err(|error| errno::file_error(errno::number(&error), "fchmod", None, None))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `chown(path, user, group)`
-fn chown(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn chown(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Follow)?;
     let (user, group) = owners(call)?;
     Ok(Box::new(move || {
         let set = std::os::unix::fs::chown(&place.path, user, group);
         set.map_err(place.failed("chown"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
-fn lchown(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn lchown(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Keep)?;
     let (user, group) = owners(call)?;
     Ok(Box::new(move || {
         let set = std::os::unix::fs::lchown(&place.path, user, group);
         set.map_err(place.failed("lchown"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
-fn fchown(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn fchown(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let file = call.file(0, "fchown")?;
     let (user, group) = owners(call)?;
     Ok(Box::new(move || {
         let set = std::os::unix::fs::fchown(&*file, user, group);
         set.map_err(|error| errno::file_error(errno::number(&error), "fchown", None, None))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// User and group; -1 leaves one as it is.
-fn owners(call: &Call<'_, '_>) -> Result<(Option<u32>, Option<u32>), NativeError> {
+fn owners(call: &Request<'_, '_>) -> Result<(Option<u32>, Option<u32>), NativeError> {
     let owner = |number: f64| (number >= 0.0).then_some(number as u32);
     Ok((owner(call.number(1)?), owner(call.number(2)?)))
 }
 
 /// `utimes(path, accessed, modified)`, both in seconds.
-fn utimes(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn utimes(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Follow)?;
     set_times(call, place, AtFlags::empty(), "utime")
 }
 
-fn lutimes(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn lutimes(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Keep)?;
     set_times(call, place, AtFlags::SYMLINK_NOFOLLOW, "lutime")
 }
 
 fn set_times(
-    call: &Call<'_, '_>,
+    call: &Request<'_, '_>,
     place: Place,
     flags: AtFlags,
     syscall: &'static str,
@@ -205,20 +205,20 @@ fn set_times(
     Ok(Box::new(move || {
         let set = rustix::fs::utimensat(CWD, &place.path, &times, flags).map_err(io::Error::from);
         set.map_err(place.failed(syscall))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
-fn futimes(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn futimes(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (file, times) = (call.file(0, "futime")?, timestamps(call)?);
     Ok(Box::new(move || {
         let set = rustix::fs::futimens(&*file, &times);
         set.map_err(|number| errno::file_error(number, "futime", None, None))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
-fn timestamps(call: &Call<'_, '_>) -> Result<Timestamps, NativeError> {
+fn timestamps(call: &Request<'_, '_>) -> Result<Timestamps, NativeError> {
     let time = |seconds: f64| {
         let whole = seconds.floor();
         let tv_nsec = ((seconds - whole) * 1e9).round().clamp(0.0, 999_999_999.0);

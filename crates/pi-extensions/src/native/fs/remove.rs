@@ -6,34 +6,34 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Prepare;
-use super::call::{Call, Work};
-use super::value::FileValue;
+use super::request::{Request, Work};
 use crate::access::Links;
 use crate::error::NativeError;
+use crate::value::Plain;
 
 pub(super) const OPERATIONS: &[(&str, Prepare)] =
     &[("unlink", unlink), ("rmdir", rmdir), ("rm", rm)];
 
 /// `unlink(path)`
-fn unlink(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn unlink(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Keep)?;
     Ok(Box::new(move || {
         fs::remove_file(&place.path).map_err(place.failed("unlink"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `rmdir(path)`
-fn rmdir(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn rmdir(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Keep)?;
     Ok(Box::new(move || {
         fs::remove_dir(&place.path).map_err(place.failed("rmdir"))?;
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 
 /// `rm(path, isRecursive, isForced, retries, delay)`
-fn rm(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
+fn rm(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let place = call.write(0, Links::Keep)?;
     let (recursive, force) = (call.flag(1)?, call.flag(2)?);
     let retries = call.position(3)?.unwrap_or(0);
@@ -41,7 +41,7 @@ fn rm(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
     Ok(Box::new(move || {
         let found = match fs::symlink_metadata(&place.path) {
             Err(error) if force && error.kind() == io::ErrorKind::NotFound => {
-                return Ok(FileValue::Nothing);
+                return Ok(Plain::Nothing);
             }
             found => found.map_err(place.failed("lstat"))?,
         };
@@ -61,7 +61,7 @@ fn rm(call: &mut Call<'_, '_>) -> Result<Work, NativeError> {
                 removed => break removed.map_err(place.failed("rm"))?,
             }
         }
-        Ok(FileValue::Nothing)
+        Ok(Plain::Nothing)
     }))
 }
 

@@ -3,53 +3,35 @@
 //! JavaScript asks for the next events of a watch and receives a promise, so that events that it
 //! does not handle wait in the kernel, which bounds them.
 
-use rquickjs::{Ctx, Function, Object};
-
 use crate::error::NativeError;
 use crate::host::Host;
+use crate::native::Natives;
+use crate::value::Plain;
 pub(crate) use system::Watch;
 
-/// Adds `watch(path)`, which returns a number, `nextEvents(number)` and `unwatch(number)`.
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "watch",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
-            let watch = system::watch(&state, &path).map_err(|error| error.throw(&ctx))?;
-            let number = state.number();
-            state.watches.borrow_mut().insert(number, watch);
-            rquickjs::Result::Ok(number)
-        })?,
-    )?;
-    let state = host.clone();
+pub(in crate::native) const FUNCTIONS: Natives = &[
+    // Returns the number of a new watch.
+    ("watch", |call| {
+        let watch = system::watch(call.host, &call.text(0)?)?;
+        let number = call.host.number();
+        call.host.watches.borrow_mut().insert(number, watch);
+        call.reply(number)
+    }),
     // Resolves to a list of alternating kinds and names; to nothing when the watch has ended.
-    object.set(
-        "nextEvents",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, number: u64| {
-            let watch = state.watches.borrow().get(&number).cloned();
-            state.promise(&ctx, async move {
-                match watch {
-                    Some(watch) => Ok(watch.next().await),
-                    None => Ok(None::<Vec<String>>),
-                }
-            })
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "unwatch",
-        Function::new(ctx.clone(), move |number: u64| {
-            if let Some(watch) = state.watches.borrow_mut().remove(&number) {
-                watch.end();
-            }
-        })?,
-    )?;
-    Ok(())
-}
+    ("nextEvents", |call| {
+        let watch = call.host.watches.borrow().get(&call.handle(0)?).cloned();
+        call.promise(async move {
+            let Some(watch) = watch else { return Ok(Plain::Nothing) };
+            Ok(watch.next().await.into())
+        })
+    }),
+    ("unwatch", |call| {
+        if let Some(watch) = call.host.watches.borrow_mut().remove(&call.handle(0)?) {
+            watch.end();
+        }
+        call.done()
+    }),
+];
 
 #[cfg(target_os = "linux")]
 mod system {

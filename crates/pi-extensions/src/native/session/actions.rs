@@ -10,160 +10,89 @@ use pi_coding_agent::session::{
 };
 use pi_protocol::{ImageContent, Model, ThinkingLevel, UserBlock, UserContent};
 use pi_session::ExtensionMessage;
-use rquickjs::{Ctx, Function, Object};
 use serde_json::Value;
 
 use super::{log_error, session_of};
-use crate::error::NativeError;
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::Natives;
+use crate::value::Plain;
 
 /// Owner of failures that belong to no single extension.
 const RUNTIME: &str = "<runtime>";
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
-    object.set(
-        "sendMessage",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, message: Json, options: Json| {
-                let session = session_of(&ctx, &state, id)?;
-                let sending = send_message(session, message.0, options.0);
-                state.actions().start(async move { finish_later(sending.await) });
-                Ok::<_, rquickjs::Error>(())
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "sendUserMessage",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, content: Json, options: Json| {
-                let session = session_of(&ctx, &state, id)?;
-                let sending = send_user_message(session, content.0, options.0);
-                state.actions().start(async move { finish_later(sending.await) });
-                Ok::<_, rquickjs::Error>(())
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "sendMessageAndWait",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, message: Json, options: Json| {
-                let session = session_of(&ctx, &state, id)?;
-                state.promise_on_main(&ctx, async move {
-                    if let Some(run) = send_message(session, message.0, options.0).await {
-                        run.finish().await;
-                    }
-                    Ok(())
-                })
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "sendUserMessageAndWait",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, content: Json, options: Json| {
-                let session = session_of(&ctx, &state, id)?;
-                state.promise_on_main(&ctx, async move {
-                    if let Some(run) = send_user_message(session, content.0, options.0).await {
-                        run.finish().await;
-                    }
-                    Ok(())
-                })
-            },
-        )?,
-    )?;
-    install_entries(ctx, host, &object)?;
-    install_model(ctx, host, &object)?;
-    Ok(object)
-}
-
-fn install_entries<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "appendEntry",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, custom_type: String, data: Option<Json>| {
-                let session = session_of(&ctx, &state, id)?;
-                let data = data.map(|data| data.0);
-                state.actions().start(async move {
-                    let appended = session.append_entry(&custom_type, data).await;
-                    report(&session, "append_entry", appended.err()).await;
-                });
-                Ok::<_, rquickjs::Error>(())
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "setSessionName",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, name: String| {
-            let session = session_of(&ctx, &state, id)?;
-            state.actions().start(async move {
-                let named = session.set_name(&name).await;
-                report(&session, "set_session_name", named.err()).await;
-            });
-            Ok::<_, rquickjs::Error>(())
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "setLabel",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, entry: String, label: Option<String>| {
-                let session = session_of(&ctx, &state, id)?;
-                let labeled = session.set_label(&entry, label.as_deref());
-                labeled.map(drop).map_err(|error| log_error(error).throw(&ctx))
-            },
-        )?,
-    )?;
-    Ok(())
-}
-
-fn install_model<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "setModel",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, model: Json| {
-            let session = session_of(&ctx, &state, id)?;
-            let model: Model = serde_json::from_value(model.0)
-                .map_err(|error| NativeError::from(error).throw(&ctx))?;
-            state.promise_on_main(&ctx, async move {
-                let known = session.known_model(&model.provider, &model.id);
-                let model = known.unwrap_or_else(|| Arc::new(model));
-                match session.set_model(model, Persistence::Session).await {
-                    Ok(()) => Ok(true),
-                    Err(ModelSelectError::NoKey { .. }) => Ok(false),
-                    Err(error) => Err(error.into()),
-                }
-            })
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "setThinkingLevel",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, level: String| {
-            let session = session_of(&ctx, &state, id)?;
-            let level = ThinkingLevel::from_str(&level).unwrap_or(ThinkingLevel::Off);
-            state.actions().start(async move {
-                let set = session.set_thinking_level(level, Persistence::Session).await;
-                report(&session, "set_thinking_level", set.err()).await;
-            });
-            Ok::<_, rquickjs::Error>(())
-        })?,
-    )?;
-    Ok(())
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("sendMessage", |call| {
+        let sending = send_message(session_of(call)?, call.json(1)?, call.json(2)?);
+        call.host.actions().start(async move { finish_later(sending.await) });
+        call.done()
+    }),
+    ("sendUserMessage", |call| {
+        let sending = send_user_message(session_of(call)?, call.json(1)?, call.json(2)?);
+        call.host.actions().start(async move { finish_later(sending.await) });
+        call.done()
+    }),
+    ("sendMessageAndWait", |call| {
+        let sending = send_message(session_of(call)?, call.json(1)?, call.json(2)?);
+        call.promise_on_main(async move {
+            if let Some(run) = sending.await {
+                run.finish().await;
+            }
+            Ok(Plain::Nothing)
+        })
+    }),
+    ("sendUserMessageAndWait", |call| {
+        let sending = send_user_message(session_of(call)?, call.json(1)?, call.json(2)?);
+        call.promise_on_main(async move {
+            if let Some(run) = sending.await {
+                run.finish().await;
+            }
+            Ok(Plain::Nothing)
+        })
+    }),
+    ("appendEntry", |call| {
+        let (session, custom_type) = (session_of(call)?, call.text(1)?);
+        let data = if call.is_missing(2) { None } else { Some(call.json(2)?) };
+        call.host.actions().start(async move {
+            let appended = session.append_entry(&custom_type, data).await;
+            report(&session, "append_entry", appended.err()).await;
+        });
+        call.done()
+    }),
+    ("setSessionName", |call| {
+        let (session, name) = (session_of(call)?, call.text(1)?);
+        call.host.actions().start(async move {
+            let named = session.set_name(&name).await;
+            report(&session, "set_session_name", named.err()).await;
+        });
+        call.done()
+    }),
+    ("setLabel", |call| {
+        let label = call.optional_text(2)?;
+        let labeled = session_of(call)?.set_label(&call.text(1)?, label.as_deref());
+        labeled.map_err(log_error)?;
+        call.done()
+    }),
+    ("setModel", |call| {
+        let (session, model) = (session_of(call)?, call.parse::<Model>(1)?);
+        call.promise_on_main(async move {
+            let known = session.known_model(&model.provider, &model.id);
+            let model = known.unwrap_or_else(|| Arc::new(model));
+            match session.set_model(model, Persistence::Session).await {
+                Ok(()) => Ok(true.into()),
+                Err(ModelSelectError::NoKey { .. }) => Ok(false.into()),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }),
+    ("setThinkingLevel", |call| {
+        let session = session_of(call)?;
+        let level = ThinkingLevel::from_str(&call.text(1)?).unwrap_or(ThinkingLevel::Off);
+        call.host.actions().start(async move {
+            let set = session.set_thinking_level(level, Persistence::Session).await;
+            report(&session, "set_thinking_level", set.err()).await;
+        });
+        call.done()
+    }),
+];
 
 /// Reports an action that failed.
 pub(super) async fn report(

@@ -5,179 +5,102 @@ use std::path::PathBuf;
 use pi_coding_agent::Replaced;
 use pi_coding_agent::session::{Navigation, NavigationError};
 use pi_session::ForkPosition;
-use rquickjs::{Ctx, Function, IntoJs as _, Object, Promise};
 use serde_json::json;
 
 use super::{log_error, runtime_of, session_of};
 use crate::error::NativeError;
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::{Answer, Call, Natives, Outcome};
+use crate::value::Plain;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    install_run(ctx, host, &object)?;
-    install_replacement(ctx, host, &object)?;
-    Ok(object)
-}
-
-fn install_run<'js>(ctx: &Ctx<'js>, host: &Host, object: &Object<'js>) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "abort",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let session = session_of(&ctx, &state, id)?;
-            // Requested at once, so that no further request begins; no caller waits for the end.
-            state.actions().detach(async move { session.abort().await });
-            Ok::<_, rquickjs::Error>(())
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "waitForIdle",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let session = session_of(&ctx, &state, id)?;
-            state.promise_on_main(&ctx, async move {
-                session.wait_for_idle().await;
-                Ok(())
-            })
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "compact",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, instructions: Option<String>| {
-                let session = session_of(&ctx, &state, id)?;
-                state.promise_on_main(&ctx, async move {
-                    let compacted = session.compact(instructions.as_deref()).await?;
-                    Ok(Json(json!(compacted)))
-                })
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "shutdown",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            runtime_of(&ctx, &state, id)?.request_shutdown();
-            Ok::<_, rquickjs::Error>(())
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "navigateTree",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, target: String, options: Json| {
-                let session = session_of(&ctx, &state, id)?;
-                let text = |name: &str| options.0[name].as_str().map(str::to_owned);
-                let is_set = |name: &str| options.0[name].as_bool() == Some(true);
-                let mut navigation = Navigation::default()
-                    .summarize(is_set("summarize"))
-                    .instructions(text("customInstructions"))
-                    .label(text("label"));
-                navigation.replace_instructions = is_set("replaceInstructions");
-                state.promise_on_main(&ctx, async move {
-                    let result = session.navigate(&target, navigation).await;
-                    let result = result.map_err(|error| match error {
-                        NavigationError::Session(error) => log_error(error),
-                        error => error.into(),
-                    })?;
-                    Ok(Json(json!({ "cancelled": result.cancelled })))
-                })
-            },
-        )?,
-    )?;
-    Ok(())
-}
-
-fn install_replacement<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "newSession",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, parent: Option<String>, setup: Option<f64>| {
-                new_session(&ctx, &state, id, parent, setup)
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "switchSession",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, path: String| {
-            let runtime = runtime_of(&ctx, &state, id)?;
-            let path = state.process.absolute(&PathBuf::from(path));
-            state.promise_on_main(
-                &ctx,
-                async move { replaced(&runtime.switch_session(&path).await?) },
-            )
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "fork",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, entry: String, at: bool| {
-                let runtime = runtime_of(&ctx, &state, id)?;
-                let session = session_of(&ctx, &state, id)?;
-                let position = if at { ForkPosition::At } else { ForkPosition::Before };
-                state.promise_on_main(&ctx, async move {
-                    if !session.with_log(|log| log.is_saved() || log.path().is_none()) {
-                        return Err(NativeError::new(UNSAVED));
-                    }
-                    replaced(&runtime.fork(&entry, position).await?)
-                })
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "reload",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let runtime = runtime_of(&ctx, &state, id)?;
-            state.promise_on_main(&ctx, async move {
-                runtime.reload().await;
-                Ok(())
-            })
-        })?,
-    )?;
-    Ok(())
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("abort", |call| {
+        let session = session_of(call)?;
+        // Requested at once, so that no further request begins; no caller waits for the end.
+        call.host.actions().detach(async move { session.abort().await });
+        call.done()
+    }),
+    ("waitForIdle", |call| {
+        let session = session_of(call)?;
+        call.promise_on_main(async move {
+            session.wait_for_idle().await;
+            Ok(Plain::Nothing)
+        })
+    }),
+    ("compact", |call| {
+        let (session, instructions) = (session_of(call)?, call.optional_text(1)?);
+        call.promise_on_main(async move {
+            let compacted = session.compact(instructions.as_deref()).await?;
+            Ok(json!(compacted).into())
+        })
+    }),
+    ("shutdown", |call| {
+        runtime_of(call)?.request_shutdown();
+        call.done()
+    }),
+    ("navigateTree", |call| {
+        let (session, target, options) = (session_of(call)?, call.text(1)?, call.json(2)?);
+        let text = |name: &str| options[name].as_str().map(str::to_owned);
+        let is_set = |name: &str| options[name].as_bool() == Some(true);
+        let mut navigation = Navigation::default()
+            .summarize(is_set("summarize"))
+            .instructions(text("customInstructions"))
+            .label(text("label"));
+        navigation.replace_instructions = is_set("replaceInstructions");
+        call.promise_on_main(async move {
+            let result = session.navigate(&target, navigation).await;
+            let result = result.map_err(|error| match error {
+                NavigationError::Session(error) => log_error(error),
+                error => error.into(),
+            })?;
+            Ok(json!({ "cancelled": result.cancelled }).into())
+        })
+    }),
+    ("newSession", new_session),
+    ("switchSession", |call| {
+        let runtime = runtime_of(call)?;
+        let path = call.host.process.absolute(&PathBuf::from(call.text(1)?));
+        call.promise_on_main(async move { replaced(&runtime.switch_session(&path).await?) })
+    }),
+    ("fork", |call| {
+        let (runtime, session, entry) = (runtime_of(call)?, session_of(call)?, call.text(1)?);
+        let position = if call.flag(2)? { ForkPosition::At } else { ForkPosition::Before };
+        call.promise_on_main(async move {
+            if !session.with_log(|log| log.is_saved() || log.path().is_none()) {
+                return Err(NativeError::new(UNSAVED));
+            }
+            replaced(&runtime.fork(&entry, position).await?)
+        })
+    }),
+    ("reload", |call| {
+        let runtime = runtime_of(call)?;
+        call.promise_on_main(async move {
+            runtime.reload().await;
+            Ok(Plain::Nothing)
+        })
+    }),
+];
 
 const UNSAVED: &str =
     "This session has not been saved yet. Send a message before cloning or forking it.";
 
-fn replaced(replaced: &Replaced) -> Result<Json, NativeError> {
-    Ok(Json(json!({ "cancelled": replaced.cancelled })))
+fn replaced(replaced: &Replaced) -> Outcome {
+    Ok(json!({ "cancelled": replaced.cancelled }).into())
 }
 
-/// Starts a new session. `setup` is the number of a function in JavaScript that fills its log.
-fn new_session<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    id: ExtensionId,
-    parent: Option<String>,
-    setup: Option<f64>,
-) -> rquickjs::Result<Promise<'js>> {
-    let runtime = runtime_of(ctx, host, id)?;
-    let thread = host.with_extension(id, |extension| extension.thread.clone());
-    let parent = parent.map(PathBuf::from);
-    host.promise_on_main(ctx, async move {
+/// `newSession(id, parent, setup)` starts a new session. `setup` is the number of a function in
+/// JavaScript that fills its log.
+fn new_session<'js>(call: &Call<'_, 'js>) -> Answer<'js> {
+    let (runtime, id) = (runtime_of(call)?, call.id(0)?);
+    let thread = call.host.with_extension(id, |extension| extension.thread.clone());
+    let (parent, setup) = (call.optional_text(1)?.map(PathBuf::from), call.optional_number(2)?);
+    call.promise_on_main(async move {
         let thread = thread.and_then(|thread| thread.upgrade());
         let (Some(setup), Some(thread)) = (setup, thread) else {
             return replaced(&runtime.new_session(parent).await?);
         };
         let prepare = move |_| async move {
-            let called =
-                thread.call::<()>(id, "setUpSession", move |ctx, _| Ok(vec![setup.into_js(ctx)?]));
-            called.await.map_err(|error| error.message)
+            let called = thread.run(id, "setUpSession", vec![setup.into()]).await;
+            called.map(drop).map_err(|error| error.message)
         };
         replaced(&runtime.new_session_with(parent, prepare).await?)
     })

@@ -4,7 +4,6 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use pi_protocol::CancelToken;
-use rquickjs::{Ctx, Function, Object};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
@@ -12,8 +11,7 @@ use tokio::process::{Child, Command};
 use super::cancellable;
 use crate::access::Launch;
 use crate::error::NativeError;
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::Natives;
 
 /// Time between the request to end and the end by force.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -24,58 +22,46 @@ const PIPE_GRACE: Duration = Duration::from_millis(100);
 /// Bytes of output that are kept unless `maxBuffer` says otherwise.
 const STANDARD_BUFFER: u64 = 256 << 20;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
-    object.set(
-        "exec",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>,
-                  id: ExtensionId,
-                  program: String,
-                  arguments: Vec<String>,
-                  options: Json| {
-                // Also allowed while the extension loads.
-                let session = state.context(id).and_then(|context| context.session());
-                let cwd = match (options.0["cwd"].as_str(), session) {
-                    (Some(cwd), _) => state.process.absolute(cwd.as_ref()),
-                    (None, Some(session)) => session.workspace().cwd().to_owned(),
-                    (None, None) => state.process.cwd(),
-                };
-                let variables = state.process.variables().into_iter();
-                let permission = state.access.run(Launch {
-                    program: program.clone().into(),
-                    arguments: arguments.into_iter().map(Into::into).collect(),
-                    cwd,
-                    variables: variables.map(|(name, value)| (name.into(), value.into())).collect(),
-                    search: state.process.options.variables.get("PATH").cloned(),
-                    confined: None,
-                });
-                let run = Run {
-                    program,
-                    timeout: options.0["timeout"].as_f64().filter(|time| *time > 0.0),
-                    limit: options.0["maxBuffer"].as_u64().unwrap_or(STANDARD_BUFFER),
-                };
-                let cancel = CancelToken::new();
-                let token = cancel.clone();
-                let promise = state.promise(&ctx, async move {
-                    let launch = match permission {
-                        Ok(permission) => permission.later().await,
-                        Err(error) => Err(error),
-                    };
-                    let result = match launch {
-                        Ok(launch) => run.finish(spawn(&launch), &token).await,
-                        Err(error) => refusal(&error),
-                    };
-                    Ok::<_, NativeError>(Json(result))
-                })?;
-                cancellable(&ctx, promise, cancel)
-            },
-        )?,
-    )?;
-    Ok(object)
-}
+/// `exec(id, program, arguments, options)` returns `{ promise, cancel }`.
+pub(super) const FUNCTIONS: Natives = &[("exec", |call| {
+    let (host, program) = (call.host, call.text(1)?);
+    let (arguments, options) = (call.texts(2)?, call.json(3)?);
+    // Also allowed while the extension loads.
+    let session = host.context(call.id(0)?).and_then(|context| context.session());
+    let cwd = match (options["cwd"].as_str(), session) {
+        (Some(cwd), _) => host.process.absolute(cwd.as_ref()),
+        (None, Some(session)) => session.workspace().cwd().to_owned(),
+        (None, None) => host.process.cwd(),
+    };
+    let variables = host.process.variables().into_iter();
+    let permission = host.access.run(Launch {
+        program: program.clone().into(),
+        arguments: arguments.into_iter().map(Into::into).collect(),
+        cwd,
+        variables: variables.map(|(name, value)| (name.into(), value.into())).collect(),
+        search: host.process.options.variables.get("PATH").cloned(),
+        confined: None,
+    });
+    let run = Run {
+        program,
+        timeout: options["timeout"].as_f64().filter(|time| *time > 0.0),
+        limit: options["maxBuffer"].as_u64().unwrap_or(STANDARD_BUFFER),
+    };
+    let cancel = CancelToken::new();
+    let token = cancel.clone();
+    let promise = call.promise(async move {
+        let launch = match permission {
+            Ok(permission) => permission.later().await,
+            Err(error) => Err(error),
+        };
+        let result = match launch {
+            Ok(launch) => run.finish(spawn(&launch), &token).await,
+            Err(error) => refusal(&error),
+        };
+        Ok(result.into())
+    })?;
+    cancellable(call, promise, cancel)
+})];
 
 /// Returns the result of a program that may not run.
 fn refusal(error: &NativeError) -> Value {

@@ -6,22 +6,11 @@ use pi_protocol::{
     AgentMessage, BranchSummary, Compaction, CustomEntryMessage, Entry, UsageRecord,
 };
 use pi_session::{Session, SessionError, directory_to_text};
-use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Value as JsValue};
 use serde_json::{Value, json};
 
 use super::{log_error, session_of};
 use crate::error::NativeError;
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
-
-/// JSON text, parsed by the engine: logs are long, and this builds each value once.
-struct JsonText(Vec<u8>);
-
-impl<'js> IntoJs<'js> for JsonText {
-    fn into_js(self, ctx: &Ctx<'js>) -> rquickjs::Result<JsValue<'js>> {
-        ctx.json_parse(self.0)
-    }
-}
+use crate::native::{Natives, Thrown};
 
 /// A read of the log, with one argument.
 type Read = fn(&mut Session, Option<String>) -> Result<Vec<u8>, LogError>;
@@ -162,53 +151,31 @@ const CONTEXT_WRITES: &[&str] = &[
     "branchWithSummary",
 ];
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
-    object.set(
-        "read",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, name: String, argument: Option<String>| {
-                let read = READS.iter().find(|(other, _)| *other == name);
-                let Some((_, read)) = read else { return Err(unknown(&ctx, &name)) };
-                let value = with_log(&ctx, &state, id, |log| read(log, argument))?;
-                JsonText(value).into_js(&ctx)
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "write",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, name: String, argument: JsValue<'js>| {
-                let write = WRITES.iter().find(|(other, _)| *other == name);
-                let Some((_, write)) = write else { return Err(unknown(&ctx, &name)) };
-                let argument = Json::from_js(&ctx, argument)?.0;
-                let written = with_log(&ctx, &state, id, |log| write(log, &argument))?;
-                if CONTEXT_WRITES.contains(&name.as_str()) {
-                    session_of(&ctx, &state, id)?.log_changed();
-                }
-                Ok(written)
-            },
-        )?,
-    )?;
-    Ok(object)
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("read", |call| {
+        let (name, argument) = (call.text(1)?, call.optional_text(2)?);
+        let read = READS.iter().find(|(other, _)| *other == name);
+        let Some((_, read)) = read else { return Err(unknown(&name)) };
+        let text =
+            session_of(call)?.with_log(|log| read(log, argument)).map_err(|error| error.0)?;
+        // Parsed by the engine: logs are long, and this builds each value once.
+        Ok(call.ctx().json_parse(text)?)
+    }),
+    ("write", |call| {
+        let (session, name) = (session_of(call)?, call.text(1)?);
+        let write = WRITES.iter().find(|(other, _)| *other == name);
+        let Some((_, write)) = write else { return Err(unknown(&name)) };
+        let argument = call.json(2)?;
+        let written = session.with_log(|log| write(log, &argument)).map_err(|error| error.0)?;
+        if CONTEXT_WRITES.contains(&name.as_str()) {
+            session.log_changed();
+        }
+        call.reply(written)
+    }),
+];
 
-fn unknown(ctx: &Ctx<'_>, name: &str) -> rquickjs::Error {
-    NativeError::new(format!("no such operation: {name}")).throw(ctx)
-}
-
-/// Calls `access` with the log of the session.
-fn with_log<T>(
-    ctx: &Ctx<'_>,
-    host: &Host,
-    id: ExtensionId,
-    access: impl FnOnce(&mut Session) -> Result<T, LogError>,
-) -> rquickjs::Result<T> {
-    session_of(ctx, host, id)?.with_log(access).map_err(|error| error.0.throw(ctx))
+fn unknown(name: &str) -> Thrown {
+    NativeError::new(format!("no such operation: {name}")).into()
 }
 
 fn to_json(value: &(impl serde::Serialize + ?Sized)) -> Result<Vec<u8>, LogError> {

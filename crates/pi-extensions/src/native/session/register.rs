@@ -6,7 +6,6 @@ use pi_coding_agent::extension::{
     Command, Exposure, Flag, FlagKind, FlagValue, ProviderRegistration, RegistryError, Shortcut,
     ToolRegistration, VirtualModel,
 };
-use rquickjs::{Ctx, Function, Object};
 use serde_json::{Value, json};
 
 use super::{api_of, mcp_servers};
@@ -15,137 +14,81 @@ use crate::extension::{
     JsHandle, JsProvider, JsTool, argument_completer, command_handler, provider_login, router,
 };
 use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::Natives;
+use crate::value::Plain;
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
-    object.set(
-        "registerTool",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, number: u32, tool: Json| {
-                register_tool(&state, id, number, &tool.0).map_err(|error| error.throw(&ctx))
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "registerCommand",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, number: u32, command: Json| {
-                register_command(&state, id, number, &command.0).map_err(|error| error.throw(&ctx))
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "registerShortcut",
-        Function::new(ctx.clone(), move |id: ExtensionId, number: u32, shortcut: Json| {
-            register_shortcut(&state, id, number, &shortcut.0);
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "registerFlag",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, flag: Json| {
-            register_flag(&state, id, &flag.0).map_err(|error| error.throw(&ctx))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "getFlag",
-        Function::new(ctx.clone(), move |id: ExtensionId, name: String| {
-            let value = api_of(&state, id)?.flag(&name)?;
-            Some(Json(match value {
-                FlagValue::Boolean(value) => value.into(),
-                FlagValue::String(value) => value.into(),
-            }))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "registerProvider",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>,
-                  id: ExtensionId,
-                  number: u32,
-                  name: String,
-                  config: Json,
-                  streams: bool,
-                  login: Json| {
-                let functions = Functions { number, streams, login: login.0 };
-                register_provider(&state, id, name, config.0, &functions)
-                    .map_err(|error| error.throw(&ctx))
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "unregisterProvider",
-        Function::new(ctx.clone(), move |id: ExtensionId, name: String| {
-            if let Some(api) = api_of(&state, id) {
-                api.registry().unregister_provider(&name);
-                refresh(&state, id);
-            }
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "registerVirtualModel",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, number: u32, model: Json| {
-                register_virtual_model(&state, id, number, &model.0)
-                    .map_err(|error| error.throw(&ctx))
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "unregisterVirtualModel",
-        Function::new(ctx.clone(), move |id: ExtensionId, provider: String, model: String| {
-            if let Some(api) = api_of(&state, id) {
-                api.registry().unregister_virtual_model(&provider, &model);
-                refresh(&state, id);
-            }
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "registerMcpServer",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, name: String, config: Json| {
-                mcp_servers::register(&state, id, &name, config.0)
-                    .map_err(|error| error.throw(&ctx))
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "unregisterMcpServer",
-        Function::new(ctx.clone(), move |id: ExtensionId, name: String| {
-            if let Some(api) = api_of(&state, id) {
-                api.registry().unregister_mcp_server(api.path(), &name);
-            }
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "getMcpServers",
-        Function::new(ctx.clone(), move |id: ExtensionId| {
-            let servers = api_of(&state, id).map(|api| api.registry().mcp_servers());
-            let shown = servers.into_iter().flatten().map(|(owner, server)| {
-                json!({ "name": server.name, "config": server.config, "extensionPath": owner })
-            });
-            Json(shown.collect())
-        })?,
-    )?;
-    Ok(object)
-}
+pub(super) const FUNCTIONS: Natives = &[
+    ("registerTool", |call| {
+        register_tool(call.host, call.id(0)?, call.id(1)?, &call.json(2)?)?;
+        call.done()
+    }),
+    ("registerCommand", |call| {
+        register_command(call.host, call.id(0)?, call.id(1)?, &call.json(2)?)?;
+        call.done()
+    }),
+    ("registerShortcut", |call| {
+        register_shortcut(call.host, call.id(0)?, call.id(1)?, &call.json(2)?);
+        call.done()
+    }),
+    ("registerFlag", |call| {
+        register_flag(call.host, call.id(0)?, &call.json(1)?)?;
+        call.done()
+    }),
+    ("getFlag", |call| {
+        let name = call.text(1)?;
+        let value = api_of(call.host, call.id(0)?).and_then(|api| api.flag(&name));
+        call.reply(value.map(|value| match value {
+            FlagValue::Boolean(value) => Plain::Flag(value),
+            FlagValue::String(value) => Plain::Text(value),
+        }))
+    }),
+    // `registerProvider(id, number, name, config, streams, login)`.
+    ("registerProvider", |call| {
+        let functions =
+            Functions { number: call.id(1)?, streams: call.flag(4)?, login: call.json(5)? };
+        let (name, config) = (call.text(2)?, call.json(3)?);
+        register_provider(call.host, call.id(0)?, name, config, &functions)?;
+        call.done()
+    }),
+    ("unregisterProvider", |call| {
+        let (id, name) = (call.id(0)?, call.text(1)?);
+        if let Some(api) = api_of(call.host, id) {
+            api.registry().unregister_provider(&name);
+            refresh(call.host, id);
+        }
+        call.done()
+    }),
+    ("registerVirtualModel", |call| {
+        register_virtual_model(call.host, call.id(0)?, call.id(1)?, &call.json(2)?)?;
+        call.done()
+    }),
+    ("unregisterVirtualModel", |call| {
+        let (id, provider, model) = (call.id(0)?, call.text(1)?, call.text(2)?);
+        if let Some(api) = api_of(call.host, id) {
+            api.registry().unregister_virtual_model(&provider, &model);
+            refresh(call.host, id);
+        }
+        call.done()
+    }),
+    ("registerMcpServer", |call| {
+        mcp_servers::register(call.host, call.id(0)?, &call.text(1)?, call.json(2)?)?;
+        call.done()
+    }),
+    ("unregisterMcpServer", |call| {
+        let name = call.text(1)?;
+        if let Some(api) = api_of(call.host, call.id(0)?) {
+            api.registry().unregister_mcp_server(api.path(), &name);
+        }
+        call.done()
+    }),
+    ("getMcpServers", |call| {
+        let servers = api_of(call.host, call.id(0)?).map(|api| api.registry().mcp_servers());
+        let shown = servers.into_iter().flatten().map(|(owner, server)| {
+            json!({ "name": server.name, "config": server.config, "extensionPath": owner })
+        });
+        call.reply(shown.collect::<Value>())
+    }),
+];
 
 /// Returns the registrations of an extension and the place of a function of it in JavaScript.
 fn registering(

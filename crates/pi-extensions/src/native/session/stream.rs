@@ -5,83 +5,49 @@ use std::sync::Arc;
 
 use pi_coding_agent::AgentSession;
 use pi_protocol::{
-    AssistantBlock, AssistantEvent, AssistantMessage, CancelToken, Context, Model, Request,
-    StreamOptions, ThinkingLevel,
+    AssistantEvent, AssistantMessage, CancelToken, Context, Model, Request, StreamOptions,
+    ThinkingLevel,
 };
-use rquickjs::{Ctx, Function, IntoJs as _, Object};
 use serde_json::{Value, json};
 
-use super::{cancellable, session_of};
-use crate::error::NativeError;
-use crate::host::{ExtensionId, Host, Poster};
-use crate::value::Json;
+use super::{cancellable, refreshed_session_of};
+use crate::host::Poster;
+use crate::native::{Call, Natives, Thrown};
+use crate::value::Plain;
 
-/// Adds `complete` and `stream` to the area of models.
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
-    object.set(
-        "complete",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, model: Json, context: Json, options: Json| {
-                let (session, request) = prepare(&ctx, &state, id, model, context, &options)?;
-                let cancel = CancelToken::new();
-                let token = cancel.clone();
-                let promise = state.promise_on_main(&ctx, async move {
-                    let provider = Arc::clone(session.provider());
-                    let message = pi_protocol::complete(&*provider, request, token).await;
-                    Ok(Json(json!(*message)))
-                })?;
-                cancellable(&ctx, promise, cancel)
-            },
-        )?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "stream",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>,
-                  id: ExtensionId,
-                  number: f64,
-                  model: Json,
-                  context: Json,
-                  options: Json| {
-                let (session, request) = prepare(&ctx, &state, id, model, context, &options)?;
-                let cancel = CancelToken::new();
-                let token = cancel.clone();
-                let poster = state.poster();
-                let promise = state.promise_on_main(&ctx, async move {
-                    follow(&session, request, token, &poster, number).await;
-                    Ok(())
-                })?;
-                cancellable(&ctx, promise, cancel)
-            },
-        )?,
-    )?;
-    Ok(())
-}
+/// `complete(id, model, context, options)` and `stream(id, number, model, context, options)`.
+pub(super) const FUNCTIONS: Natives = &[
+    ("complete", |call| {
+        let (session, request) = prepare(call, 1)?;
+        let cancel = CancelToken::new();
+        let token = cancel.clone();
+        let promise = call.promise_on_main(async move {
+            let provider = Arc::clone(session.provider());
+            let message = pi_protocol::complete(&*provider, request, token).await;
+            Ok(json!(*message).into())
+        })?;
+        cancellable(call, promise, cancel)
+    }),
+    ("stream", |call| {
+        let number = call.number(1)?;
+        let (session, request) = prepare(call, 2)?;
+        let cancel = CancelToken::new();
+        let token = cancel.clone();
+        let poster = call.host.poster();
+        let promise = call.promise_on_main(async move {
+            follow(&session, request, token, &poster, number).await;
+            Ok(Plain::Nothing)
+        })?;
+        cancellable(call, promise, cancel)
+    }),
+];
 
 /// Reads the model, the context and the options of a request.
-fn prepare(
-    ctx: &Ctx<'_>,
-    host: &Host,
-    id: ExtensionId,
-    model: Json,
-    context: Json,
-    options: &Json,
-) -> rquickjs::Result<(AgentSession, Request)> {
-    let session = session_of(ctx, host, id)?;
-    session.refresh_registry();
-    let invalid = |error: serde_json::Error| NativeError::from(error).throw(ctx);
-    let model: Model = serde_json::from_value(model.0).map_err(invalid)?;
-    let context: Context = serde_json::from_value(context.0).map_err(invalid)?;
-    let request = Request::new(Arc::new(model), context, stream_options(&options.0));
-    Ok((session, request))
+fn prepare(call: &Call<'_, '_>, at: usize) -> Result<(AgentSession, Request), Thrown> {
+    let session = refreshed_session_of(call)?;
+    let (model, context): (Model, Context) = (call.parse(at)?, call.parse(at + 1)?);
+    let options = stream_options(&call.json(at + 2)?);
+    Ok((session, Request::new(Arc::new(model), context, options)))
 }
 
 /// Reads the options of a request. Unknown ones are ignored.
@@ -116,17 +82,7 @@ async fn follow(
     let mut stream = session.provider().stream(request, cancel);
     while let Some(event) = stream.next().await {
         let event = describe(&event, stream.message());
-        let sent = poster.post(move |ctx, host| {
-            let arguments = [number.into_js(ctx), Json(event).into_js(ctx)];
-            let called = arguments
-                .into_iter()
-                .collect::<rquickjs::Result<Vec<_>>>()
-                .and_then(|arguments| host.call_entry(ctx, "streamEvent", arguments));
-            if let Err(error) = called {
-                crate::native::report_uncaught(ctx, host, &error);
-            }
-        });
-        if !sent {
+        if !poster.post_call("streamEvent", vec![number.into(), event.into()]) {
             return;
         }
     }
@@ -135,7 +91,8 @@ async fn follow(
 /// Describes an event: with the block where one begins or ends, and the message at both ends.
 fn describe(event: &AssistantEvent, message: &AssistantMessage) -> Value {
     let mut described = json!(event);
-    let block = |index: &usize| message.content.get(*index).map_or(Value::Null, block_json);
+    let block =
+        |index: &usize| message.content.get(*index).map_or(Value::Null, |block| json!(block));
     match event {
         AssistantEvent::Start | AssistantEvent::Done { .. } | AssistantEvent::Error { .. } => {
             described["message"] = json!(message);
@@ -145,17 +102,11 @@ fn describe(event: &AssistantEvent, message: &AssistantMessage) -> Value {
         | AssistantEvent::ThinkingStart { content_index }
         | AssistantEvent::ThinkingEnd { content_index }
         | AssistantEvent::ToolCallStart { content_index }
-        | AssistantEvent::ToolCallEnd { content_index } => {
-            described["block"] = block(content_index);
-        }
-        AssistantEvent::ToolCallDelta { content_index, .. } => {
+        | AssistantEvent::ToolCallEnd { content_index }
+        | AssistantEvent::ToolCallDelta { content_index, .. } => {
             described["block"] = block(content_index);
         }
         _ => {}
     }
     described
-}
-
-fn block_json(block: &AssistantBlock) -> Value {
-    json!(block)
 }

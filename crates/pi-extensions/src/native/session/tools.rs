@@ -7,119 +7,66 @@ use pi_coding_agent::AgentSession;
 use pi_coding_agent::extension::{Exposure, Registry, ToolRegistration};
 use pi_coding_agent::session::NestedCall;
 use pi_protocol::CancelToken;
-use rquickjs::{Ctx, Function, Object};
 use serde_json::{Map, Value, json};
 
-use super::{cancellable, session_of};
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use super::{cancellable, refreshed_session_of, session_of};
+use crate::native::{Answer, Call, Natives};
 
-pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    let state = host.clone();
-    object.set(
-        "getActiveTools",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let session = session_of(&ctx, &state, id)?;
-            session.refresh_registry();
-            let active = session.active_tools();
-            let names = active.iter().map(|tool| tool.declaration().name.clone());
-            Ok::<_, rquickjs::Error>(names.collect::<Vec<String>>())
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "setActiveTools",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, names: Vec<String>| {
-            let session = session_of(&ctx, &state, id)?;
-            session.refresh_registry();
-            session.set_active_tools(&names);
-            Ok::<_, rquickjs::Error>(())
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "getAllTools",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let session = session_of(&ctx, &state, id)?;
-            session.refresh_registry();
-            Ok::<_, rquickjs::Error>(Json(Value::Array(all_tools(&session))))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "getCallableTools",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let tools = session_of(&ctx, &state, id)?.callable();
-            let tools = tools.iter().map(|callable| {
-                let (tool, declaration) = (&callable.tool, callable.tool.declaration());
-                json!({
-                    "name": declaration.name,
-                    "label": tool.label(),
-                    "description": declaration.description,
-                    "parameters": declaration.parameters,
-                })
-            });
-            Ok::<_, rquickjs::Error>(Json(tools.collect()))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "getCommands",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId| {
-            let commands = session_of(&ctx, &state, id)?.commands();
-            Ok::<_, rquickjs::Error>(Json(json!(commands)))
-        })?,
-    )?;
-    let state = host.clone();
-    object.set("executeTool", execute_tool(ctx, &state)?)?;
-    Ok(object)
-}
-
-/// Returns `executeTool(id, { id, parentId, name, arguments }, onUpdate)`, which returns
-/// `{ promise, cancel }`.
-fn execute_tool<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
-    let host = host.clone();
-    Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, call: Json, number: f64| {
-        let session = session_of(&ctx, &host, id)?;
-        let text = |name: &str| call.0[name].as_str().unwrap_or_default().to_owned();
-        let arguments = call.0["arguments"].as_object().cloned().unwrap_or_else(Map::new);
-        let nested = NestedCall {
-            id: text("id"),
-            parent_id: text("parentId"),
-            name: text("name"),
-            arguments,
-            budget: None,
-        };
-        let cancel = CancelToken::new();
-        let poster = host.poster();
-        let updates = Updates::new(move |output| {
-            let partial = Json(json!(output));
-            poster.post(move |ctx, host| {
-                let arguments = [
-                    rquickjs::IntoJs::into_js(number, ctx),
-                    rquickjs::IntoJs::into_js(partial, ctx),
-                ];
-                let called = arguments
-                    .into_iter()
-                    .collect::<rquickjs::Result<Vec<_>>>()
-                    .and_then(|arguments| host.call_entry(ctx, "nestedUpdate", arguments));
-                if let Err(error) = called {
-                    crate::native::report_uncaught(ctx, host, &error);
-                }
-            });
+pub(super) const FUNCTIONS: Natives = &[
+    ("getActiveTools", |call| {
+        let active = refreshed_session_of(call)?.active_tools();
+        let names = active.iter().map(|tool| tool.declaration().name.clone());
+        call.reply(names.collect::<Vec<String>>())
+    }),
+    ("setActiveTools", |call| {
+        refreshed_session_of(call)?.set_active_tools(&call.texts(1)?);
+        call.done()
+    }),
+    ("getAllTools", |call| call.reply(Value::Array(all_tools(&refreshed_session_of(call)?)))),
+    ("getCallableTools", |call| {
+        let tools = session_of(call)?.callable();
+        let tools = tools.iter().map(|callable| {
+            let (tool, declaration) = (&callable.tool, callable.tool.declaration());
+            json!({
+                "name": declaration.name,
+                "label": tool.label(),
+                "description": declaration.description,
+                "parameters": declaration.parameters,
+            })
         });
-        let token = cancel.clone();
-        let promise = host.promise_on_main(&ctx, async move {
-            let finished = session.execute_nested(nested, token, updates).await;
-            let mut outcome = json!({ "result": finished.result, "isError": finished.is_error });
-            if let Some(duration) = finished.duration_ms {
-                outcome["durationMs"] = json!(duration);
-            }
-            Ok(Json(outcome))
-        })?;
-        cancellable(&ctx, promise, cancel)
-    })
+        call.reply(tools.collect::<Value>())
+    }),
+    ("getCommands", |call| call.reply(json!(session_of(call)?.commands()))),
+    ("executeTool", execute_tool),
+];
+
+/// `executeTool(id, { id, parentId, name, arguments }, number)` returns `{ promise, cancel }`; the
+/// number is that of a function for updates.
+fn execute_tool<'js>(call: &Call<'_, 'js>) -> Answer<'js> {
+    let (session, given, number) = (session_of(call)?, call.json(1)?, call.number(2)?);
+    let text = |name: &str| given[name].as_str().unwrap_or_default().to_owned();
+    let nested = NestedCall {
+        id: text("id"),
+        parent_id: text("parentId"),
+        name: text("name"),
+        arguments: given["arguments"].as_object().cloned().unwrap_or_else(Map::new),
+        budget: None,
+    };
+    let cancel = CancelToken::new();
+    let poster = call.host.poster();
+    let updates = Updates::new(move |output| {
+        poster.post_call("nestedUpdate", vec![number.into(), json!(output).into()]);
+    });
+    let token = cancel.clone();
+    let promise = call.promise_on_main(async move {
+        let finished = session.execute_nested(nested, token, updates).await;
+        let mut outcome = json!({ "result": finished.result, "isError": finished.is_error });
+        if let Some(duration) = finished.duration_ms {
+            outcome["durationMs"] = json!(duration);
+        }
+        Ok(outcome.into())
+    })?;
+    cancellable(call, promise, cancel)
 }
 
 /// Describes all tools: those of the session, then those of extensions that only other tools see.

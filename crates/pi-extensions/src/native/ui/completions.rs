@@ -4,50 +4,36 @@ use std::sync::Arc;
 
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{Completion, CompletionRequest, Suggestion, Suggestions};
-use rquickjs::{Ctx, Function, IntoJs as _, Object};
 use serde_json::{Value, json};
 
 use super::ui_of;
-use crate::host::{ExtensionId, Host};
+use crate::host::ExtensionId;
+use crate::native::Natives;
 use crate::thread::WeakJsThread;
-use crate::value::Json;
 
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
+pub(super) const FUNCTIONS: Natives = &[
     // `addCompletions(id)`: the editor asks `complete` of `js/pi/autocomplete.js`.
-    object.set(
-        "addCompletions",
-        Function::new(ctx.clone(), move |id: ExtensionId| {
-            let thread = state.with_extension(id, |extension| extension.thread.clone());
-            if let (Some(ui), Some(thread)) = (ui_of(&state, id), thread) {
-                let provider = move |request| complete(thread.clone(), id, request);
-                ui.interface().add_completion_provider(Arc::new(provider));
-            }
-        })?,
-    )?;
-    let state = host.clone();
+    ("addCompletions", |call| {
+        let id = call.id(0)?;
+        let thread = call.host.with_extension(id, |extension| extension.thread.clone());
+        if let (Some(ui), Some(thread)) = (ui_of(call.host, id), thread) {
+            let provider = move |request| complete(thread.clone(), id, request);
+            ui.interface().add_completion_provider(Arc::new(provider));
+        }
+        call.done()
+    }),
     // `suggestions(id, text, cursor, isForced)`: a promise for the completions of the screen.
-    object.set(
-        "suggestions",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, text: String, cursor: usize, is_forced: bool| {
-                let ui = ui_of(&state, id);
-                let cursor = to_bytes(&text, cursor);
-                state.promise_on_main(&ctx, async move {
-                    let Some(ui) = ui else { return Ok(Json(Value::Null)) };
-                    let request = CompletionRequest { text, cursor, is_forced };
-                    let found = ui.interface().suggestions(request).await;
-                    Ok(Json(found.map(to_json).unwrap_or_default()))
-                })
-            },
-        )?,
-    )
-}
+    ("suggestions", |call| {
+        let (ui, text) = (ui_of(call.host, call.id(0)?), call.text(1)?);
+        let (cursor, is_forced) = (to_bytes(&text, call.size(2)?), call.flag(3)?);
+        call.promise_on_main(async move {
+            let Some(ui) = ui else { return Ok(Value::Null.into()) };
+            let request = CompletionRequest { text, cursor, is_forced };
+            let found = ui.interface().suggestions(request).await;
+            Ok(found.map(to_json).unwrap_or_default().into())
+        })
+    }),
+];
 
 fn to_json(found: Suggestions) -> Value {
     let items = found.items.into_iter().map(|item| {
@@ -68,11 +54,8 @@ fn complete(
         let before = text.get(..cursor).unwrap_or_default();
         let cursor = before.encode_utf16().count();
         let thread = thread.upgrade()?;
-        let answered = thread.call::<Json>(id, "screen", move |ctx, _host| {
-            let (text, forced) = (text.into_js(ctx)?, is_forced.into_js(ctx)?);
-            Ok(vec!["complete".into_js(ctx)?, text, cursor.into_js(ctx)?, forced])
-        });
-        let answer = answered.await.ok()?.0;
+        let arguments = vec!["complete".into(), text.into(), cursor.into(), is_forced.into()];
+        let answer = thread.call(id, "screen", arguments).await.ok()?;
         let items = answer["items"].as_array()?.iter();
         let prefix = answer["prefix"].as_str().unwrap_or_default().to_owned();
         Some(Suggestions { prefix, items: items.map(suggestion).collect() })

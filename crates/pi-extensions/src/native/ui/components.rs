@@ -4,100 +4,99 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use pi_coding_agent::extension::{
-    ComponentFactory, ComponentMessage, ComponentSlot, CustomOptions, ExtensionUi, InputDecision,
+    ComponentFactory, ComponentMessage, ComponentSlot, CustomOptions, InputDecision,
     InputSubscription,
 };
-use rquickjs::{Ctx, Function, IntoJs as _, Object};
+use rquickjs::IntoJs as _;
+use serde_json::Value;
 
 use super::ui_of;
 use super::updates::placement;
 use crate::component::{self, ComponentId, Link};
 use crate::error::NativeError;
 use crate::host::{ExtensionId, Host};
+use crate::native::Natives;
 use crate::thread::WeakJsThread;
-use crate::value::Json;
+use crate::value::Plain;
 
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    object.set("showCustom", show_custom(ctx, host)?)?;
-    object.set("mount", mount(ctx, host)?)?;
-    object.set("send", send(ctx, host)?)?;
-    object.set("listenToInput", listen_to_input(ctx, host)?)?;
-    let state = host.clone();
+/// The listener to raw input, if the extensions have one.
+pub(in crate::native) type Input = RefCell<Option<InputSubscription>>;
+
+pub(super) const FUNCTIONS: Natives = &[
+    // `showCustom(id, number, options)`: a promise that resolves when the component is closed.
+    ("showCustom", |call| {
+        let (id, number, options) = (call.id(0)?, call.id(1)?, call.json(2)?);
+        let shown = ui_of(call.host, id).zip(linked(call.host, id, number));
+        let options = CustomOptions {
+            overlay: options["overlay"].as_bool() == Some(true),
+            overlay_options: options.get("overlayOptions").cloned(),
+        };
+        call.promise_on_main(async move {
+            if let Some((ui, factory)) = shown {
+                ui.custom(factory, options).await;
+            }
+            Ok(Plain::Nothing)
+        })
+    }),
+    // `mount(id, slot, number, key, placement)`; without a number the slot is restored.
+    ("mount", |call| {
+        let (id, number) = (call.id(0)?, call.optional_id(2)?);
+        let (key, place) = (call.optional_text(3)?, call.optional_text(4)?);
+        let slot = match call.text(1)?.as_str() {
+            "header" => ComponentSlot::Header,
+            "footer" => ComponentSlot::Footer,
+            "editor" => ComponentSlot::Editor,
+            "widget" => ComponentSlot::Widget {
+                key: key.unwrap_or_default(),
+                placement: place.as_deref().map(placement).unwrap_or_default(),
+            },
+            _ => return Err(NativeError::new("unknown slot").into()),
+        };
+        let factory = number.and_then(|number| linked(call.host, id, number));
+        if let Some(ui) = ui_of(call.host, id) {
+            ui.mount(slot, factory);
+        }
+        call.done()
+    }),
+    // `send(number, message, value)`: a message of a component to its screen.
+    ("send", |call| {
+        if let Some(message) = message(&call.text(1)?, call.json(2)?) {
+            call.host.shown.send(call.id(0)?, message);
+        }
+        call.done()
+    }),
+    // `listenToInput(id, isListening)`: raw input is shown to `js/pi/components.js` first.
+    ("listenToInput", |call| {
+        let (id, is_listening) = (call.id(0)?, call.flag(1)?);
+        let thread = call.host.with_extension(id, |extension| extension.thread.clone());
+        let ui = if is_listening { ui_of(call.host, id) } else { None };
+        let new = ui.zip(thread).map(|(ui, thread)| {
+            ui.interface().on_terminal_input(Arc::new(move |data| decide(&thread, data)))
+        });
+        *call.host.areas.input.borrow_mut() = new;
+        call.done()
+    }),
     // `requestRender()`: a frame in which all components are drawn again.
-    object.set("requestRender", Function::new(ctx.clone(), move || state.shown.redraw())?)?;
-    let state = host.clone();
+    ("requestRender", |call| {
+        call.host.shown.redraw();
+        call.done()
+    }),
     // `suspend(id, isSuspended)`: gives the terminal to another program, or takes it back.
-    object.set(
-        "suspend",
-        Function::new(ctx.clone(), move |id: ExtensionId, is_suspended: bool| {
-            let Some(ui) = ui_of(&state, id) else { return };
+    ("suspend", |call| {
+        let is_suspended = call.flag(1)?;
+        if let Some(ui) = ui_of(call.host, call.id(0)?) {
             match is_suspended {
                 true => ui.interface().suspend(),
                 false => ui.interface().resume(),
             }
-        })?,
-    )?;
-    let state = host.clone();
-    object.set(
-        "forget",
-        Function::new(ctx.clone(), move |number: ComponentId| state.shown.remove(number))?,
-    )
-}
-
-/// Makes `showCustom(id, number, options)`: a promise that resolves when the component is closed.
-fn show_custom<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
-    let host = host.clone();
-    Function::new(
-        ctx.clone(),
-        move |ctx: Ctx<'js>, id: ExtensionId, number: ComponentId, options: Json| {
-            let shown = ui_of(&host, id).zip(linked(&host, id, number));
-            let options = CustomOptions {
-                overlay: options.0["overlay"].as_bool() == Some(true),
-                overlay_options: options.0.get("overlayOptions").cloned(),
-            };
-            host.promise_on_main(&ctx, async move {
-                if let Some((ui, factory)) = shown {
-                    ui.custom(factory, options).await;
-                }
-                Ok(())
-            })
-        },
-    )
-}
-
-/// Makes `mount(id, slot, number, key, placement)`; without a number the slot is restored.
-fn mount<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
-    let host = host.clone();
-    Function::new(
-        ctx.clone(),
-        move |ctx: Ctx<'js>,
-              id: ExtensionId,
-              slot: String,
-              number: Option<ComponentId>,
-              key: Option<String>,
-              place: Option<String>| {
-            let slot = match slot.as_str() {
-                "header" => ComponentSlot::Header,
-                "footer" => ComponentSlot::Footer,
-                "editor" => ComponentSlot::Editor,
-                "widget" => ComponentSlot::Widget {
-                    key: key.unwrap_or_default(),
-                    placement: place.as_deref().map(placement).unwrap_or_default(),
-                },
-                _ => return Err(NativeError::new("unknown slot").throw(&ctx)),
-            };
-            let factory = number.and_then(|number| linked(&host, id, number));
-            if let Some(ui) = ui_of(&host, id) {
-                ui.mount(slot, factory);
-            }
-            Ok(())
-        },
-    )
-}
+        }
+        call.done()
+    }),
+    ("forget", |call| {
+        call.host.shown.remove(call.id(0)?);
+        call.done()
+    }),
+];
 
 fn linked(host: &Host, id: ExtensionId, number: ComponentId) -> Option<ComponentFactory> {
     let thread = host.with_extension(id, |extension| extension.thread.clone())?;
@@ -106,40 +105,20 @@ fn linked(host: &Host, id: ExtensionId, number: ComponentId) -> Option<Component
     Some(component::factory(thread, number, link))
 }
 
-/// Makes `send(number, message, value)`: a message of a component to its screen.
-fn send<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
-    let host = host.clone();
-    Function::new(ctx.clone(), move |number: ComponentId, message: String, value: Json| {
-        let value = value.0;
-        let flag = value.as_bool() == Some(true);
-        let text = || value.as_str().unwrap_or_default().to_owned();
-        let message = match message.as_str() {
-            "redraw" => ComponentMessage::Redraw,
-            "done" => component::done(),
-            "submit" => ComponentMessage::Done(text().into()),
-            "hidden" => ComponentMessage::SetHidden(flag),
-            "focused" => ComponentMessage::SetFocused(flag),
-            "options" => ComponentMessage::SetOptions(value),
-            "text" => ComponentMessage::TextChanged(text()),
-            "action" => ComponentMessage::Action(text()),
-            _ => return,
-        };
-        host.shown.send(number, message);
-    })
-}
-
-/// Makes `listenToInput(id, isListening)`: raw input is shown to `js/pi/components.js` first.
-fn listen_to_input<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
-    let host = host.clone();
-    let subscription: RefCell<Option<InputSubscription>> = RefCell::default();
-    Function::new(ctx.clone(), move |id: ExtensionId, is_listening: bool| {
-        let thread = host.with_extension(id, |extension| extension.thread.clone());
-        let ui = ui_of(&host, id).filter(|_| is_listening);
-        let listen = |(ui, thread): (ExtensionUi, WeakJsThread)| {
-            ui.interface().on_terminal_input(Arc::new(move |data| decide(&thread, data)))
-        };
-        let new = ui.zip(thread).map(listen);
-        *subscription.borrow_mut() = new;
+/// Reads a message of a component. An unknown one is dropped.
+fn message(name: &str, value: Value) -> Option<ComponentMessage> {
+    let flag = value.as_bool() == Some(true);
+    let text = || value.as_str().unwrap_or_default().to_owned();
+    Some(match name {
+        "redraw" => ComponentMessage::Redraw,
+        "done" => component::done(),
+        "submit" => ComponentMessage::Done(text().into()),
+        "hidden" => ComponentMessage::SetHidden(flag),
+        "focused" => ComponentMessage::SetFocused(flag),
+        "options" => ComponentMessage::SetOptions(value),
+        "text" => ComponentMessage::TextChanged(text()),
+        "action" => ComponentMessage::Action(text()),
+        _ => return None,
     })
 }
 

@@ -2,80 +2,47 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::time::Duration;
 
 use pi_coding_agent::extension::{Dialog, DialogAnswer, DialogOptions};
 use pi_protocol::CancelToken;
-use rquickjs::{Ctx, Function, IntoJs, Object, Value};
 
 use super::ui_of;
 use crate::error::NativeError;
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::Natives;
+use crate::value::Plain;
 
 /// The dialogs that can be closed, by the number that JavaScript gave them.
-type Open = Rc<RefCell<BTreeMap<u32, CancelToken>>>;
+pub(in crate::native) type Dialogs = RefCell<BTreeMap<u32, CancelToken>>;
 
-/// The answer to a dialog.
-enum Answered {
-    Nothing,
-    Text(String),
-    Confirmed(bool),
-}
-
-impl<'js> IntoJs<'js> for Answered {
-    fn into_js(self, ctx: &Ctx<'js>) -> rquickjs::Result<Value<'js>> {
-        match self {
-            Self::Nothing => Ok(Value::new_undefined(ctx.clone())),
-            Self::Text(text) => text.into_js(ctx),
-            Self::Confirmed(yes) => yes.into_js(ctx),
-        }
-    }
-}
-
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let open = Open::default();
-    let (state, tokens) = (host.clone(), Rc::clone(&open));
+pub(super) const FUNCTIONS: Natives = &[
     // `dialog(id, number, request)`: a promise for the text, the decision or nothing.
-    object.set(
-        "dialog",
-        Function::new(
-            ctx.clone(),
-            move |ctx: Ctx<'js>, id: ExtensionId, number: u32, request: Json| {
-                let Some(dialog) = dialog(&request.0) else {
-                    return Err(NativeError::of("TypeError", "invalid dialog").throw(&ctx));
-                };
-                let cancel = CancelToken::new();
-                tokens.borrow_mut().insert(number, cancel.clone());
-                let ui = ui_of(&state, id);
-                state.promise_on_main(&ctx, async move {
-                    let Some(ui) = ui else { return Ok(Answered::Nothing) };
-                    let options =
-                        DialogOptions { timeout: timeout(&request.0), cancel: Some(cancel) };
-                    Ok(match ui.dialog(dialog, options).await {
-                        Some(DialogAnswer::Text(text)) => Answered::Text(text),
-                        Some(DialogAnswer::Confirmed(yes)) => Answered::Confirmed(yes),
-                        _ => Answered::Nothing,
-                    })
-                })
-            },
-        )?,
-    )?;
+    ("dialog", |call| {
+        let request = call.json(2)?;
+        let Some(dialog) = dialog(&request) else {
+            return Err(NativeError::of("TypeError", "invalid dialog").into());
+        };
+        let cancel = CancelToken::new();
+        call.host.areas.dialogs.borrow_mut().insert(call.id(1)?, cancel.clone());
+        let ui = ui_of(call.host, call.id(0)?);
+        call.promise_on_main(async move {
+            let Some(ui) = ui else { return Ok(Plain::Nothing) };
+            let options = DialogOptions { timeout: timeout(&request), cancel: Some(cancel) };
+            Ok(match ui.dialog(dialog, options).await {
+                Some(DialogAnswer::Text(text)) => Plain::Text(text),
+                Some(DialogAnswer::Confirmed(yes)) => Plain::Flag(yes),
+                _ => Plain::Nothing,
+            })
+        })
+    }),
     // `closeDialog(number)`: closes a dialog that is open, and forgets one that is answered.
-    object.set(
-        "closeDialog",
-        Function::new(ctx.clone(), move |number: u32| {
-            if let Some(token) = open.borrow_mut().remove(&number) {
-                token.cancel();
-            }
-        })?,
-    )
-}
+    ("closeDialog", |call| {
+        if let Some(token) = call.host.areas.dialogs.borrow_mut().remove(&call.id(0)?) {
+            token.cancel();
+        }
+        call.done()
+    }),
+];
 
 /// Reads a request of `js/pi/ui.js`.
 fn dialog(request: &serde_json::Value) -> Option<Dialog> {

@@ -1,40 +1,32 @@
 //! Registration of renderers, and reports of what failed on the screen.
 
-use rquickjs::{Ctx, Function, Object, Value};
-
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Host};
+use crate::native::Natives;
 use crate::render;
 use crate::report::Report;
 
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
+pub(super) const FUNCTIONS: Natives = &[
     // `registerRenderer(id, kind, name)`: calls of `renderSubject` for a kind of subject.
-    object.set(
-        "registerRenderer",
-        Function::new(ctx.clone(), move |id: ExtensionId, kind: String, name: Option<String>| {
-            let Some(target) = render::target(&kind, name) else { return };
-            state.with_extension(id, |extension| {
+    ("registerRenderer", |call| {
+        let (id, kind, name) = (call.id(0)?, call.text(1)?, call.optional_text(2)?);
+        if let Some(target) = render::target(&kind, name) {
+            call.host.with_extension(id, |extension| {
                 let renderer = render::renderer(extension.thread.clone(), id, &target);
                 extension.api.register_renderer(target, renderer);
             });
-        })?,
-    )?;
-    let state = host.clone();
+        }
+        call.done()
+    }),
     // `redrawRendered()`: draws messages, entries and tool calls again.
-    object.set("redrawRendered", Function::new(ctx.clone(), move || state.redraw())?)?;
-    let state = host.clone();
+    ("redrawRendered", |call| {
+        call.host.redraw();
+        call.done()
+    }),
     // `report(id, error)`: reports an error that was thrown while drawing or handling a key.
-    object.set(
-        "report",
-        Function::new(ctx.clone(), move |ctx: Ctx<'js>, id: ExtensionId, error: Value<'js>| {
-            let error = ScriptError::from_value(&ctx, &error);
-            let extension = state.with_extension(id, |extension| extension.path.to_string());
-            state.report(Report::new(extension, "screen", error.stack));
-        })?,
-    )
-}
+    ("report", |call| {
+        let error = ScriptError::from_value(call.ctx(), &call.value(1));
+        let path = call.host.with_extension(call.id(0)?, |extension| extension.path.to_string());
+        call.host.report(Report::new(path, "screen", error.stack));
+        call.done()
+    }),
+];

@@ -3,30 +3,17 @@
 use pi_coding_agent::extension::Theme;
 use pi_tui::ColorDepth;
 use pi_tui::theme::TerminalColors;
-use rquickjs::{Ctx, Function, Object};
 use serde_json::{Value, json};
 
 use super::ui_of;
 use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::Natives;
 
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
-    // `state(id, name, argument)`: a value of the interface, by name.
-    object.set(
-        "state",
-        Function::new(
-            ctx.clone(),
-            move |id: ExtensionId, name: String, argument: Option<String>| {
-                Json(read(&state, id, &name, argument.as_deref()))
-            },
-        )?,
-    )
-}
+/// `state(id, name, argument)`: a value of the interface, by name.
+pub(super) const FUNCTIONS: Natives = &[("state", |call| {
+    let (name, argument) = (call.text(1)?, call.optional_text(2)?);
+    call.reply(read(call.host, call.id(0)?, &name, argument.as_deref()))
+})];
 
 /// Reads a value. Without an interface the values are those of a program without one.
 fn read(host: &Host, id: ExtensionId, name: &str, argument: Option<&str>) -> Value {

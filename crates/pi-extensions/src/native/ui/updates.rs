@@ -1,29 +1,19 @@
 //! Changes of what is shown, without an answer.
 
 use pi_coding_agent::extension::{NotifyKind, UiUpdate, WidgetPlacement};
-use rquickjs::{Ctx, Function, Object};
 use serde_json::Value;
 
 use super::ui_of;
-use crate::host::{ExtensionId, Host};
-use crate::value::Json;
+use crate::native::Natives;
 
-pub(super) fn install<'js>(
-    ctx: &Ctx<'js>,
-    host: &Host,
-    object: &Object<'js>,
-) -> rquickjs::Result<()> {
-    let state = host.clone();
-    // `update(id, name, fields)`: one of the changes below. An unknown one is dropped.
-    object.set(
-        "update",
-        Function::new(ctx.clone(), move |id: ExtensionId, name: String, fields: Json| {
-            if let (Some(ui), Some(update)) = (ui_of(&state, id), update(&name, &fields.0)) {
-                ui.interface().update(update);
-            }
-        })?,
-    )
-}
+/// `update(id, name, fields)`: one of the changes below. An unknown one is dropped.
+pub(super) const FUNCTIONS: Natives = &[("update", |call| {
+    let update = update(&call.text(1)?, &call.json(2)?);
+    if let (Some(ui), Some(update)) = (ui_of(call.host, call.id(0)?), update) {
+        ui.interface().update(update);
+    }
+    call.done()
+})];
 
 /// Reads a change of `js/pi/ui.js`. A field that is absent clears or restores.
 fn update(name: &str, fields: &Value) -> Option<UiUpdate> {

@@ -5,18 +5,16 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rquickjs::{Ctx, FromJs, Value};
 use rustix::io::Errno;
 
-use super::value::FileValue;
 use crate::access::{FileAccess, Links, PendingApproval};
 use crate::error::NativeError;
 use crate::host::Host;
-use crate::native::errno;
-use crate::value::Bytes;
+use crate::native::{Call, Thrown, errno};
+use crate::value::Plain;
 
 /// The work of an operation; it may block.
-pub(super) type Work = Box<dyn FnOnce() -> Result<FileValue, NativeError> + Send>;
+pub(super) type Work = Box<dyn FnOnce() -> Result<Plain, NativeError> + Send>;
 
 /// A path of an argument: as it was given, for messages, and as it is used.
 #[derive(Debug, Clone)]
@@ -46,30 +44,29 @@ pub(super) fn failed_to(
     move |error| errno::file_error(errno::number(&error), syscall, Some(&from), Some(&to))
 }
 
-/// The arguments of one call.
-pub(super) struct Call<'a, 'js> {
-    ctx: &'a Ctx<'js>,
+/// The arguments of one operation. JavaScript passes its name before them.
+pub(super) struct Request<'a, 'js> {
+    call: &'a Call<'a, 'js>,
     pub(super) host: &'a Host,
-    arguments: Vec<Value<'js>>,
     /// Approvals to wait for before the work.
     pub(super) approvals: Vec<PendingApproval>,
 }
 
-impl<'a, 'js> Call<'a, 'js> {
-    pub(super) fn new(ctx: &'a Ctx<'js>, host: &'a Host, arguments: Vec<Value<'js>>) -> Self {
-        Self { ctx, host, arguments, approvals: Vec::new() }
+impl<'a, 'js> Request<'a, 'js> {
+    pub(super) fn new(call: &'a Call<'a, 'js>) -> Self {
+        Self { call, host: call.host, approvals: Vec::new() }
     }
 
-    fn argument(&self, at: usize) -> Value<'js> {
-        let missing = || Value::new_undefined(self.ctx.clone());
-        self.arguments.get(at).cloned().unwrap_or_else(missing)
-    }
-
-    fn get<T: FromJs<'js>>(&self, at: usize) -> Result<T, NativeError> {
-        T::from_js(self.ctx, self.argument(at)).map_err(|error| {
+    /// Names the argument in an error of its conversion.
+    fn checked<T>(&self, at: usize, read: Result<T, Thrown>) -> Result<T, NativeError> {
+        read.map_err(|error| {
+            let error = match error {
+                Thrown::Native(error) => return error,
+                Thrown::Engine(error) => error,
+            };
             if matches!(error, rquickjs::Error::Exception) {
                 // The exception is replaced by an error that names the argument.
-                self.ctx.catch();
+                self.call.ctx().catch();
             }
             let message = format!("argument {at} of an operation on files: {error}");
             NativeError::of("TypeError", message).with("code", "ERR_INVALID_ARG_TYPE")
@@ -77,16 +74,15 @@ impl<'a, 'js> Call<'a, 'js> {
     }
 
     pub(super) fn is_missing(&self, at: usize) -> bool {
-        let value = self.argument(at);
-        value.is_undefined() || value.is_null()
+        self.call.is_missing(at + 1)
     }
 
     pub(super) fn flag(&self, at: usize) -> Result<bool, NativeError> {
-        Ok(!self.is_missing(at) && self.get::<bool>(at)?)
+        Ok(!self.is_missing(at) && self.checked(at, self.call.flag(at + 1))?)
     }
 
     pub(super) fn number(&self, at: usize) -> Result<f64, NativeError> {
-        self.get(at)
+        self.checked(at, self.call.number(at + 1))
     }
 
     /// Returns a number that is not negative; `None` if the argument is missing or negative.
@@ -99,20 +95,20 @@ impl<'a, 'js> Call<'a, 'js> {
     }
 
     pub(super) fn text(&self, at: usize) -> Result<String, NativeError> {
-        self.get(at)
+        self.checked(at, self.call.text(at + 1))
     }
 
     /// Returns bytes, or the bytes of a text.
     pub(super) fn bytes(&self, at: usize) -> Result<Vec<u8>, NativeError> {
-        if self.argument(at).is_string() {
+        if self.call.value(at + 1).is_string() {
             return self.text(at).map(String::into_bytes);
         }
-        self.get::<Bytes>(at).map(|bytes| bytes.0)
+        self.checked(at, self.call.bytes(at + 1))
     }
 
     /// Returns an open file by its number.
     pub(super) fn file(&self, at: usize, syscall: &'static str) -> Result<Arc<File>, NativeError> {
-        let number: i32 = self.get(at)?;
+        let number = self.checked(at, self.call.integer(at + 1))?;
         let file = self.host.descriptors.get(number);
         file.ok_or_else(|| errno::file_error(Errno::BADF, syscall, None, None))
     }

@@ -39,13 +39,13 @@ impl Settings {
 
 /// A call of a built-in tool that runs.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct Running {
     events: tokio::sync::Mutex<mpsc::UnboundedReceiver<Value>>,
     cancel: CancelToken,
     pub(super) operations: Arc<Operations>,
 }
 
-impl Call {
+impl Running {
     /// Starts a tool on the runtime of the session.
     pub(super) fn start(
         host: &Host,
