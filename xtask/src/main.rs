@@ -8,8 +8,10 @@ mod cli_docs;
 mod crash;
 mod dist;
 mod evade;
+mod files;
 mod fuzz;
 mod interop;
+mod metrics;
 mod repository;
 mod schemas;
 mod test;
@@ -30,9 +32,10 @@ tasks:
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     talk to independent servers (docs/interop.md)
   interop modes|rpc-client ...       compare with the TypeScript pi (docs/interop.md)
+  metrics [--fill] [PATH]            count lines, items, functions and packages of the product
   schemas                            write the JSON Schemas of the user's files
   test [ARGUMENT...]                 install missing programs, then cargo test --workspace
-  tidy                               check the rules that the compiler does not check
+  tidy [--lower]                     check the rules that the compiler does not check
   help                               print this text";
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         ["evade", rest @ ..] => evade::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
+        ["metrics", rest @ ..] => metrics::run(rest).map_err(|error| error.to_string()),
         ["schemas", rest @ ..] => schemas::run(rest).map_err(|error| error.to_string()),
         ["test", rest @ ..] => test::run(rest).map_err(|error| error.to_string()),
         ["tidy", rest @ ..] => tidy::run(rest).map_err(|error| error.to_string()),

@@ -1,11 +1,12 @@
-//! `cargo xtask tidy`: the rules of this repository that the compiler does not check.
+//! `cargo xtask tidy [--lower]`: the rules of this repository that the compiler does not check.
 //!
 //! Each module is one kind of rule: a pure function from files (or from the dependency graph) to
 //! findings, so that its tests can give it bad input. The tests at the end of this file run all
-//! rules over the repository itself, so `cargo test` includes them.
+//! rules over the repository itself, so `cargo test` includes them. `--lower` lowers the budgets of
+//! crates that have become smaller.
 
 mod boundaries;
-mod files;
+mod budgets;
 mod graph;
 mod layout;
 mod prose;
@@ -14,7 +15,8 @@ mod words;
 
 use std::fmt;
 
-use files::SourceFile;
+use crate::files::{self, ReadError, SourceFile};
+use crate::repository;
 
 /// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,8 +43,10 @@ impl fmt::Display for Finding {
 /// Errors of the task, findings included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TidyError {
-    #[error("usage: cargo xtask tidy")]
+    #[error("usage: cargo xtask tidy [--lower]")]
     Usage,
+    #[error(transparent)]
+    Load(#[from] ReadError),
     #[error("{path}: {source}")]
     Read { path: String, source: std::io::Error },
     #[error("`cargo {command}` failed: {problem}")]
@@ -50,6 +54,9 @@ pub(crate) enum TidyError {
     #[error("{}\n{} findings", lines(.0), .0.len())]
     Untidy(Vec<Finding>),
 }
+
+/// The kinds of files that are checked.
+const EXTENSIONS: &[&str] = &["rs", "md", "toml", "lock"];
 
 /// A check of the files of the repository.
 type Check = fn(&[SourceFile]) -> Vec<Finding>;
@@ -61,23 +68,30 @@ const CHECKS: &[Check] = &[
     layout::orphans,
     layout::lock_sources,
     sizes::check,
-    sizes::crates,
     words::names,
     words::words,
 ];
 
 /// Runs all checks over the repository.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), TidyError> {
-    if !arguments.is_empty() {
-        return Err(TidyError::Usage);
+    let files = load()?;
+    match arguments {
+        [] => {}
+        ["--lower"] => return budgets::lower(&files),
+        _ => return Err(TidyError::Usage),
     }
-    let files = files::load()?;
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&files)).collect();
     findings.extend(prose::check(&files));
+    findings.extend(budgets::check(&files)?);
     findings.extend(boundaries::check(&graph::whole()?));
     findings.extend(boundaries::check_without_http(&graph::without_default_features("pi-ai")?));
     findings.sort();
     if findings.is_empty() { Ok(()) } else { Err(TidyError::Untidy(findings)) }
+}
+
+/// Reads the files that are checked.
+fn load() -> Result<Vec<SourceFile>, ReadError> {
+    files::load(&repository::root(), EXTENSIONS)
 }
 
 fn lines(findings: &[Finding]) -> String {
@@ -90,14 +104,20 @@ mod tests {
 
     #[test]
     fn the_files_are_tidy() {
-        let files = files::load().unwrap();
+        let files = load().unwrap();
         let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&files)).collect();
         assert!(findings.is_empty(), "\n{}", lines(&findings));
     }
 
     #[test]
     fn doc_comments_are_plain() {
-        let findings = prose::check(&files::load().unwrap());
+        let findings = prose::check(&load().unwrap());
+        assert!(findings.is_empty(), "\n{}", lines(&findings));
+    }
+
+    #[test]
+    fn the_crates_keep_their_budgets() {
+        let findings = budgets::check(&load().unwrap()).unwrap();
         assert!(findings.is_empty(), "\n{}", lines(&findings));
     }
 

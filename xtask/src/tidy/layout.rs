@@ -1,7 +1,7 @@
 //! The layout of files: their first line, their white space, and their `mod` declaration.
 
 use super::Finding;
-use super::files::SourceFile;
+use crate::files::SourceFile;
 
 /// The only source of locked packages. A mirror or a fork in a lock file would affect every user.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
@@ -91,8 +91,8 @@ pub(super) fn lock_sources(files: &[SourceFile]) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::file;
     use super::*;
+    use crate::files::file;
 
     #[test]
     fn files_without_a_beginning_are_found() {

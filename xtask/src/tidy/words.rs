@@ -3,7 +3,7 @@
 //! This file contains them, so it is not checked itself.
 
 use super::Finding;
-use super::files::SourceFile;
+use crate::files::SourceFile;
 
 const THIS_FILE: &str = "xtask/src/tidy/words.rs";
 
@@ -142,8 +142,8 @@ fn has_word(line: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::file;
     use super::*;
+    use crate::files::file;
 
     fn found(path: &str, text: &str) -> usize {
         words(&[file(path, text)]).len()

@@ -1,49 +1,53 @@
-//! The files that are checked.
+//! The source files of a checkout, and the parts of them that are tests.
 
 use std::fs;
+use std::io;
 use std::ops::Range;
 use std::path::Path;
-
-use super::TidyError;
-use crate::repository;
 
 /// Directories with files that were recorded, generated or written elsewhere.
 const SKIPPED: &[&str] = &["target", "corpus", "artifacts", "fixtures", "snapshots", "data"];
 
-const EXTENSIONS: &[&str] = &["rs", "md", "toml", "lock"];
+/// A file or directory that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}")]
+pub(crate) struct ReadError {
+    path: String,
+    source: io::Error,
+}
 
 /// A text file of the repository.
 #[derive(Debug)]
-pub(super) struct SourceFile {
+pub(crate) struct SourceFile {
     /// From the root of the repository, with slashes.
-    pub(super) path: String,
-    pub(super) text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 impl SourceFile {
     /// The lines with their numbers, from 1.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(at, line)| (at + 1, line))
     }
 
     /// The lines that are neither in a file of tests nor in a test module.
-    pub(super) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let tests = if self.is_test() { 1..usize::MAX } else { self.test_module() };
         self.lines().filter(move |(number, _)| !tests.contains(number))
     }
 
     /// Returns true if the file contains only tests.
-    pub(super) fn is_test(&self) -> bool {
+    pub(crate) fn is_test(&self) -> bool {
         self.path.ends_with("/tests.rs") || self.path.split('/').any(|part| part == "tests")
     }
 
     /// Returns true for Rust source.
-    pub(super) fn is_rust(&self) -> bool {
+    pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
     /// Returns true for Rust source of a crate that is not an integration test.
-    pub(super) fn is_source(&self) -> bool {
+    pub(crate) fn is_source(&self) -> bool {
         self.is_rust() && self.path.contains("/src/")
     }
 
@@ -64,18 +68,23 @@ impl SourceFile {
     }
 }
 
-/// Reads every file that is checked, sorted by path.
-pub(super) fn load() -> Result<Vec<SourceFile>, TidyError> {
+/// Reads every file below `root` with one of the extensions, sorted by path.
+pub(crate) fn load(root: &Path, extensions: &[&str]) -> Result<Vec<SourceFile>, ReadError> {
     let mut files = Vec::new();
-    visit(&repository::root(), "", &mut files)?;
+    visit(root, "", extensions, &mut files)?;
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 
-fn visit(directory: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<(), TidyError> {
+fn visit(
+    directory: &Path,
+    prefix: &str,
+    extensions: &[&str],
+    files: &mut Vec<SourceFile>,
+) -> Result<(), ReadError> {
     let failed = |path: &str| {
         let path = path.to_owned();
-        move |source| TidyError::Read { path, source }
+        move |source| ReadError { path, source }
     };
     for entry in directory.read_dir().map_err(failed(prefix))? {
         let entry = entry.map_err(failed(prefix))?;
@@ -83,9 +92,9 @@ fn visit(directory: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<
         let path = format!("{prefix}{name}");
         if entry.file_type().map_err(failed(&path))?.is_dir() {
             if !name.starts_with('.') && !SKIPPED.contains(&name.as_str()) {
-                visit(&entry.path(), &format!("{path}/"), files)?;
+                visit(&entry.path(), &format!("{path}/"), extensions, files)?;
             }
-        } else if EXTENSIONS.iter().any(|extension| name.ends_with(&format!(".{extension}"))) {
+        } else if extensions.iter().any(|extension| name.ends_with(&format!(".{extension}"))) {
             let text = fs::read_to_string(entry.path()).map_err(failed(&path))?;
             files.push(SourceFile { path, text });
         }
@@ -95,7 +104,7 @@ fn visit(directory: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<
 
 /// Creates a file for the tests of the checks.
 #[cfg(test)]
-pub(super) fn file(path: &str, text: &str) -> SourceFile {
+pub(crate) fn file(path: &str, text: &str) -> SourceFile {
     SourceFile { path: path.to_owned(), text: text.to_owned() }
 }
 
@@ -105,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_repository_has_files() {
-        let files = load().unwrap();
+        let files = load(&crate::repository::root(), &["rs", "toml", "lock"]).unwrap();
         for path in
             ["Cargo.toml", "Cargo.lock", "xtask/src/tidy.rs", "crates/pi-ai/tests/it/main.rs"]
         {
