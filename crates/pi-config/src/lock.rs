@@ -65,7 +65,7 @@ fn directory(file: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A held lock.
+/// A lock that is held.
 #[derive(Debug)]
 pub struct Lock {
     directory: PathBuf,

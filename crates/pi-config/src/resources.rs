@@ -46,11 +46,11 @@ use discover::{Candidate, Kind, candidates};
 /// The resources that a settings file names.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSettings {
-    /// Entries of `extensions`.
+    /// Entries of the setting `extensions`.
     pub extensions: Vec<String>,
-    /// Entries of `skills`.
+    /// Entries of the setting `skills`.
     pub skills: Vec<String>,
-    /// Entries of `prompts`.
+    /// Entries of the setting `prompts`.
     pub prompts: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ pub struct ResourceOptions {
     pub user: ResourceSettings,
     /// Settings of the project.
     pub project: ResourceSettings,
-    /// Installed packages.
+    /// Packages that are installed.
     pub packages: Vec<PackageRoot>,
     /// Resources of this run.
     pub flags: ResourceFlags,
@@ -155,7 +155,7 @@ pub struct ExpandError {
 }
 
 impl Resources {
-    /// Loads all resources.
+    /// Loads the resources of all sources.
     pub fn load(options: &ResourceOptions) -> Self {
         let mut resources = Self::default();
         let diagnostics = &mut resources.diagnostics;

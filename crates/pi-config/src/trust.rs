@@ -16,7 +16,7 @@ use crate::settings::ProjectTrustDefault;
 
 const STALE: Duration = Duration::from_secs(10);
 
-/// A stored decision.
+/// A decision that is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrustEntry {
@@ -27,7 +27,7 @@ pub struct TrustEntry {
 }
 
 impl TrustEntry {
-    /// Creates a decision.
+    /// Creates a decision about a project.
     pub fn new(path: impl Into<PathBuf>, trusted: bool) -> Self {
         Self { path: path.into(), trusted }
     }
@@ -55,7 +55,7 @@ pub struct TrustQuestion {
     pub extension: Option<bool>,
     /// Stored decision of the user.
     pub saved: Option<bool>,
-    /// Setting `defaultProjectTrust`.
+    /// Value of the setting `defaultProjectTrust`.
     pub default: ProjectTrustDefault,
 }
 

@@ -11,7 +11,7 @@ use super::patterns::Entries;
 use super::source::{PackageLimits, ResourceScope};
 use crate::{Diagnostic, Environment};
 
-/// An installed package.
+/// A package that is installed.
 #[derive(Debug, Clone)]
 pub struct PackageRoot {
     /// Directory of the package; a package of a path can be one extension file.
@@ -38,11 +38,11 @@ pub struct PackageRoot {
 pub struct PackageContents {
     /// Entry files of extensions.
     pub extensions: Vec<PathBuf>,
-    /// Files of skills.
+    /// Files of the package's skills.
     pub skills: Vec<PathBuf>,
     /// Files of prompt templates.
     pub prompts: Vec<PathBuf>,
-    /// Files of themes.
+    /// Files of the package's themes.
     pub themes: Vec<PathBuf>,
 }
 

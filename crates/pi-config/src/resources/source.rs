@@ -14,7 +14,7 @@ use super::packages::PackageRoot;
 pub enum ResourceScope {
     /// The user; the resource is available in every project.
     User,
-    /// A trusted project.
+    /// A project that is trusted.
     Project,
     /// This run, for example a file of the command line.
     Temporary,
@@ -24,7 +24,7 @@ pub enum ResourceScope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResourceOrigin {
-    /// An installed package.
+    /// A package that is installed.
     Package,
     /// A directory of the user or the project, or a setting.
     TopLevel,
@@ -41,7 +41,7 @@ pub struct SourceInfo {
     pub source: String,
     /// Owner of the resource.
     pub scope: ResourceScope,
-    /// Kind of location.
+    /// Kind of the location.
     pub origin: ResourceOrigin,
     /// Directory that patterns in settings are relative to.
     #[serde(skip_serializing_if = "Option::is_none")]
