@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::TidyError;
+use super::packages::Package;
 use crate::repository;
 
 /// The crates of the workspace and everything they depend on to be built.
@@ -15,6 +16,8 @@ pub(super) struct Graph {
     /// The direct dependencies of each package by name, for all targets, without those of tests.
     /// Several versions of one package count as one.
     pub(super) edges: BTreeMap<String, BTreeSet<String>>,
+    /// All packages, those of the repository included.
+    pub(super) packages: Vec<Package>,
 }
 
 impl Graph {
@@ -44,17 +47,18 @@ impl Graph {
 
 #[derive(Deserialize)]
 struct Metadata {
-    packages: Vec<Package>,
+    packages: Vec<Described>,
     workspace_members: BTreeSet<String>,
     workspace_root: String,
     resolve: Resolve,
 }
 
 #[derive(Deserialize)]
-struct Package {
+struct Described {
     id: String,
-    name: String,
     manifest_path: String,
+    #[serde(flatten)]
+    package: Package,
 }
 
 #[derive(Deserialize)]
@@ -97,9 +101,10 @@ pub(super) fn without_default_features(package: &str) -> Result<BTreeSet<String>
 
 fn read(metadata: &str) -> Result<Graph, serde_json::Error> {
     let metadata: Metadata = serde_json::from_str(metadata)?;
-    let names: BTreeMap<&str, &Package> =
+    let names: BTreeMap<&str, &Described> =
         metadata.packages.iter().map(|package| (package.id.as_str(), package)).collect();
-    let name = |id: &str| names.get(id).map_or_else(|| id.to_owned(), |found| found.name.clone());
+    let name =
+        |id: &str| names.get(id).map_or_else(|| id.to_owned(), |found| found.package.name.clone());
     let mut graph = Graph::default();
     for id in &metadata.workspace_members {
         let path = names.get(id.as_str()).map_or("", |package| package.manifest_path.as_str());
@@ -114,6 +119,7 @@ fn read(metadata: &str) -> Result<Graph, serde_json::Error> {
         };
         edges.extend(node.deps.iter().filter(is_normal).map(|dependency| name(&dependency.pkg)));
     }
+    graph.packages = metadata.packages.into_iter().map(|described| described.package).collect();
     Ok(graph)
 }
 
@@ -145,7 +151,7 @@ mod tests {
 
     #[test]
     fn metadata_becomes_a_graph_of_names() {
-        let package = |id: &str| json!({"id": id, "name": id.to_uppercase(), "manifest_path": format!("r/{id}/Cargo.toml")});
+        let package = |id: &str| json!({"id": id, "name": id.to_uppercase(), "version": "1.0.0", "license": null, "manifest_path": format!("r/{id}/Cargo.toml")});
         let needs =
             |id: &str, kind: Option<&str>| json!({"pkg": id, "dep_kinds": [{"kind": kind}]});
         let metadata = json!({
