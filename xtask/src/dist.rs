@@ -49,8 +49,8 @@ struct Release {
 /// Builds the release.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), DistError> {
     let mut targets = Vec::new();
-    let mut out = repository::path("target/dist");
-    let mut profile = "release".to_owned();
+    let mut out = repository::path("target/packages");
+    let mut profile = "dist".to_owned();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let usage = || DistError::Usage((*argument).to_owned());

@@ -6,6 +6,7 @@ mod bench;
 mod catalog;
 mod cli_docs;
 mod crash;
+mod deny;
 mod dist;
 mod evade;
 mod files;
@@ -24,9 +25,11 @@ usage: cargo xtask <task>
 
 tasks:
   bench [--quick] [PART...]          measure streams, sessions, commands, the screen ...
+  bench compare A B [AREA...]        measure two binaries of pi in turns
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   cli-docs                           write docs/cli.md from the tables of the command line
   crash [tools|auth] [--runs N] ...  kill writers of sessions, files or logins; check for lost data
+  deny                               check licenses, advisories and duplicates with cargo-deny
   dist [--target TRIPLE]... ...      build the archives and packages of a release
   evade [--seconds N] [--seed N]     compare random scripts in bash with pi-guard's analysis
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
@@ -39,20 +42,14 @@ tasks:
   help                               print this text";
 
 fn main() -> ExitCode {
-    // The bench runs commands, which start this program as their supervisor.
-    #[cfg(feature = "bench")]
-    pi_tools::supervisor::run_if_requested();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
         ["bench", rest @ ..] => bench::run(rest).map_err(|error| error.to_string()),
-        // `bench` starts this, built with the feature `bench`.
-        ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
-        #[cfg(any(feature = "bench", test))]
-        ["bench-worker", rest @ ..] => bench::perform(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
         ["cli-docs"] => cli_docs::run().map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
+        ["deny", rest @ ..] => deny::run(rest).map_err(|error| error.to_string()),
         ["dist", rest @ ..] => dist::run(rest).map_err(|error| error.to_string()),
         ["evade", rest @ ..] => evade::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),

@@ -9,6 +9,7 @@ mod boundaries;
 mod budgets;
 mod graph;
 mod layout;
+mod packages;
 mod prose;
 mod sizes;
 mod words;
@@ -83,7 +84,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), TidyError> {
     let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&files)).collect();
     findings.extend(prose::check(&files));
     findings.extend(budgets::check(&files)?);
-    findings.extend(boundaries::check(&graph::whole()?));
+    let graph = graph::whole()?;
+    findings.extend(boundaries::check(&graph));
+    findings.extend(packages::check(&graph.packages)?);
     findings.extend(boundaries::check_without_http(&graph::without_default_features("pi-ai")?));
     findings.sort();
     if findings.is_empty() { Ok(()) } else { Err(TidyError::Untidy(findings)) }
@@ -124,6 +127,12 @@ mod tests {
     #[test]
     fn the_crates_keep_their_boundaries() {
         let findings = boundaries::check(&graph::whole().unwrap());
+        assert!(findings.is_empty(), "\n{}", lines(&findings));
+    }
+
+    #[test]
+    fn licenses_and_duplicates_are_known() {
+        let findings = packages::check(&graph::whole().unwrap().packages).unwrap();
         assert!(findings.is_empty(), "\n{}", lines(&findings));
     }
 

@@ -149,8 +149,8 @@ mod tests {
     fn comments_and_literals_are_removed() {
         for (text, expected) in [
             ("a // b\nc", "a     \nc"),
-            ("a /* b /* c\n */ */ d", "a        \n      d"),
-            (r#"a("{\"}")"#, "a(_______)"),
+            ("a /* b /* c\n */ */ d", "a          \n       d"),
+            (r#"a("{\"}")"#, "a(______)"),
             ("a(r#\"}\"{\"#, b\"{\")", "a(________, b___)"),
             ("'{' '\\'' '\\u{7b}' &'a str", "___ ____ ________ &'a str"),
             ("'ä'", "___"),

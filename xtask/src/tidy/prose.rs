@@ -111,7 +111,7 @@ struct Counts {
 }
 
 fn is_measured(file: &SourceFile) -> bool {
-    file.is_rust() && (file.path.starts_with("crates/") || file.path.starts_with("xtask/"))
+    file.is_rust() && !file.path.starts_with("fuzz/")
 }
 
 /// The name of the crate that contains a file.

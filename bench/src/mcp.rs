@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +11,11 @@ use pi_coding_agent::tool_search::ToolIndex;
 use pi_protocol::Tool;
 use serde_json::{Map, Value, json};
 
-use super::clock::Clock;
-use super::modes::{self, TestEnv};
+use crate::Outcome;
+use crate::clock::{best, children, median};
+use crate::home::binary;
+use crate::program::Bench;
+use crate::table::{Table, budget, millis};
 
 const SERVERS: usize = 30;
 const TOOLS: usize = 1_000;
@@ -31,58 +33,45 @@ const QUERIES: [&str; 6] = [
 const START: f64 = 1.0;
 const SEARCH: f64 = 2.0;
 
-/// Measures everything and prints the tables.
-#[allow(clippy::print_stdout)] // The result of the task.
-pub(super) fn print(clock: Clock, quick: bool) {
-    println!("\nMCP servers; CPU time\n\n| what | CPU | budget |\n|---|---|---|");
-    let runs = if quick { 20 } else { 200 };
-    match starts(runs) {
-        Ok((without, with)) => {
-            println!("| `-p hi` without servers | {without:.2} ms | |");
-            let over = with - without;
-            let mark = if over > START { ", over budget" } else { "" };
-            let what = format!("`-p hi`, {SERVERS} servers that are not used");
-            println!("| {what} | {with:.2} ms ({over:+.2}) | {START} ms more{mark} |");
-        }
-        Err(error) => println!("| starts | not measured: {error} | |"),
-    }
+pub(crate) fn tables(quick: bool) -> Outcome {
+    let mut table = Table::new("MCP servers; CPU time", &["what", "CPU", "budget"]);
+    let mut row =
+        |what: &str, took: String, limit: String| table.row([what.to_owned(), took, limit]);
+    let (without, with) = starts(if quick { 20 } else { 100 })?;
+    row("`-p hi` without servers", format!("{:.2} ms", millis(without)), String::new());
+    let over = millis(with) - millis(without);
+    let what = format!("`-p hi`, {SERVERS} servers that are not used");
+    let limit = budget(over > START, format!("{START} ms more"));
+    row(&what, format!("{:.2} ms ({over:+.2})", millis(with)), limit);
     let tools = tools();
-    let millis = |time: Duration| time.as_secs_f64() * 1e3;
-    let [built] = clock.time([&mut || drop(black_box(ToolIndex::new(&tools)))]);
-    println!("| index of {TOOLS} tools | {:.2} ms | |", millis(built));
+    let [built] = best([&mut || drop(black_box(ToolIndex::new(&tools)))]);
+    row(&format!("index of {TOOLS} tools"), format!("{:.2} ms", millis(built)), String::new());
     let index = ToolIndex::new(&tools);
     for query in QUERIES {
-        let [took] = clock.time([&mut || drop(black_box(index.search(query, 8, |_| true)))]);
-        let (took, found) = (millis(took), index.search(query, 8, |_| true).tools.len());
-        let mark = if took > SEARCH { ", over budget" } else { "" };
-        println!("| search `{query}`, {found} found | {took:.3} ms | {SEARCH} ms{mark} |");
+        let [took] = best([&mut || drop(black_box(index.search(query, 8, |_| true)))]);
+        let found = index.search(query, 8, |_| true).tools.len();
+        let limit = budget(millis(took) > SEARCH, format!("{SEARCH} ms"));
+        row(&format!("search `{query}`, {found} found"), format!("{:.3} ms", millis(took)), limit);
     }
+    Ok(vec![table])
 }
 
-/// Returns the CPU time of a prompt without servers and with many, in milliseconds. Both are measured
-/// in turns, since the machine may become slower or faster meanwhile.
-fn starts(runs: u32) -> io::Result<(f64, f64)> {
-    let pi = match std::env::var_os("PI_BENCH_BINARY") {
-        Some(path) => PathBuf::from(path),
-        None => modes::build()?,
-    };
-    let port = modes::start_model()?;
-    let directory = tempfile::tempdir()?;
-    let env = |name: &str| TestEnv::create(&directory.path().join(name), port, 0);
-    let (without, with) = (env("without")?, env("with")?);
-    std::fs::write(with.agent().join("mcp.json"), configuration().to_string())?;
-    let prompt = |env: &TestEnv| {
-        let mut command = env.command(&pi);
-        command.args(["-p", "--model", "mock/m1", "hi"]);
-        command
-    };
-    const ROUNDS: u32 = 5;
-    let mut sums = [0.0, 0.0];
-    for _ in 0..ROUNDS {
-        sums[0] += modes::cpu(runs / ROUNDS, &mut prompt(&without))?;
-        sums[1] += modes::cpu(runs / ROUNDS, &mut prompt(&with))?;
+/// Returns the CPU time of a prompt without servers and with many. Both are measured in turns, since
+/// the machine may become slower or faster meanwhile.
+fn starts(runs: usize) -> io::Result<(Duration, Duration)> {
+    let pi = binary()?;
+    let benches = [Bench::create()?, Bench::create()?];
+    std::fs::write(benches[1].home.agent().join("mcp.json"), configuration().to_string())?;
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..runs {
+        for (bench, times) in benches.iter().zip(&mut times) {
+            let before = children();
+            bench.print(&pi, 1)?;
+            times.push(children().saturating_sub(before));
+        }
     }
-    Ok((sums[0] / f64::from(ROUNDS), sums[1] / f64::from(ROUNDS)))
+    let [without, with] = times.map(|times| median(times).unwrap_or_default());
+    Ok((without, with))
 }
 
 /// Returns an `mcp.json` with servers of both kinds.

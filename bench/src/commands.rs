@@ -5,18 +5,19 @@ mod worker;
 
 use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use pi_agent::{AgentTool, Invocation, ToolError, Updates};
+use pi_agent::{AgentTool, Invocation, Updates};
 use pi_protocol::CancelToken;
-use pi_tools::checkpoint::CheckpointError;
 use pi_tools::{Workspace, bash};
 use serde_json::json;
 
-use super::clock::Clock;
-use super::process::{Whose, cpu_of};
+use crate::Outcome;
+use crate::clock::{children, median, typical};
+use crate::home::complete;
+use crate::table::{Table, budget, millis, time};
 pub(crate) use worker::perform;
 use worker::{Output, Short, workspace};
 
@@ -25,71 +26,46 @@ const OUTPUT_BUDGET: f64 = 2.0;
 /// Budget from an abort to its result, in milliseconds.
 const ABORT_BUDGET: f64 = 50.0;
 
-/// Errors while measuring.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CommandsError {
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    #[error("{0}")]
-    Tool(#[from] ToolError),
-    #[error("{0}")]
-    Checkpoint(#[from] CheckpointError),
-    #[error("the measuring process failed: {0}")]
-    Worker(String),
-}
+type Failure = Box<dyn std::error::Error>;
 
-type Lines = Result<Vec<String>, CommandsError>;
-
-/// Measures everything and prints each table when it is known.
-#[allow(clippy::print_stdout)] // The result of the task.
-pub(super) fn print(clock: Clock, quick: bool) {
+pub(crate) fn tables(quick: bool) -> Outcome {
     let (gigabyte, commands, files) =
         if quick { (100_000_000, 500, 1_000) } else { (1_000_000_000, 10_000, 10_000) };
-    let parts: [&dyn Fn() -> Lines; 4] =
-        [&|| much_output(gigabyte), &|| many_commands(commands), &|| aborts(20), &|| {
-            checkpoints::table(clock, files)
-        }];
-    for part in parts {
-        match part() {
-            Ok(lines) => println!("\n{}", lines.join("\n")),
-            Err(error) => println!("\nNot measured: {error}"),
-        }
-    }
-    println!("\nBudget: {OUTPUT_BUDGET} times what cat takes, {ABORT_BUDGET} ms for an abort,");
-    println!("{} ms for a checkpoint of 10,000 files that have not changed.", checkpoints::BUDGET);
+    Ok(vec![
+        much_output(gigabyte)?,
+        many_commands(commands)?,
+        aborts(20)?,
+        checkpoints::table(files)?,
+    ])
 }
 
 /// Measures the output of a file by a command, each in a separate process, and a copy of the file.
-fn much_output(most: u64) -> Lines {
+fn much_output(most: u64) -> Result<Table, Failure> {
     let directory = tempfile::tempdir()?;
-    let mut lines = vec![
-        "Output of one command, stored in a file; CPU in ms:\n".to_owned(),
-        format!(
-            "{:<20} {:>8} {:>11} {:>8} {:>8} {:>9}",
-            "MB", "pi", "supervisor", "cat", "times", "peak, MB"
-        ),
-    ];
+    let columns = ["MB", "pi", "supervisor", "cat", "ratio", "peak", "budget"];
+    let mut table = Table::new("Output of one command, stored in a file; CPU in ms", &columns);
     for bytes in [most / 100, most / 10, most] {
         let big = directory.path().join("big");
         write_lines(&big, bytes)?;
         let copy = directory.path().join("copy");
-        let cat = cpu_of(1, Whose::Children, || {
-            let copy = std::fs::File::create(&copy)?;
-            let done = Command::new("cat").arg(&big).stdout(copy).status();
-            done.map(drop)
+        let cat = typical(3, children, || {
+            complete(Command::new("cat").arg(&big).stdout(std::fs::File::create(&copy)?))
         })?;
         std::fs::remove_file(&copy)?;
         let Output { own, supervisor, peak } =
             worker::measure(&["output", &big.to_string_lossy()])?;
-        let cat = millis(cat.unwrap_or_default());
-        let times = (own + supervisor) / cat.max(1.0);
-        let mark = if times > OUTPUT_BUDGET { "  over budget" } else { "" };
-        lines.push(format!(
-            "{:<20} {own:>8.0} {supervisor:>11.1} {cat:>8.0} {times:>8.2} {peak:>9.1}{mark}",
-            bytes / 1_000_000
-        ));
+        let times = (own + supervisor) / millis(cat).max(1.0);
+        table.row([
+            (bytes / 1_000_000).to_string(),
+            format!("{own:.0}"),
+            format!("{supervisor:.1}"),
+            format!("{:.0}", millis(cat)),
+            format!("{times:.2}"),
+            format!("{peak:.1} MB"),
+            budget(times > OUTPUT_BUDGET, OUTPUT_BUDGET),
+        ]);
     }
-    Ok(lines)
+    Ok(table)
 }
 
 fn write_lines(path: &Path, bytes: u64) -> io::Result<()> {
@@ -104,21 +80,17 @@ fn write_lines(path: &Path, bytes: u64) -> io::Result<()> {
 }
 
 /// Measures short commands, one after the other in one process.
-fn many_commands(commands: usize) -> Lines {
+fn many_commands(commands: usize) -> Result<Table, Failure> {
     let Short { before, after, own, children } = worker::measure(&["many", &commands.to_string()])?;
-    let holdings = |[descriptors, threads, running, dead]: [usize; 4]| {
-        format!("{descriptors:>12} {threads:>8} {running:>9} {dead:>8}")
-    };
-    Ok(vec![
-        format!("{commands} short commands in one process:\n"),
-        format!(
-            "{:<20} {:>12} {:>8} {:>9} {:>8}",
-            "", "descriptors", "threads", "children", "zombies"
-        ),
-        format!("{:<20} {}", "before", holdings(before)),
-        format!("{:<20} {}", "after", holdings(after)),
-        format!("\nCPU per command: {own:.2} ms ours, {children:.2} ms supervisor and shell."),
-    ])
+    let columns = ["", "descriptors", "threads", "children", "zombies"];
+    let mut table = Table::new(format!("{commands} short commands in one process"), &columns);
+    for (when, holdings) in [("before", before), ("after", after)] {
+        let cells = holdings.iter().map(ToString::to_string);
+        table.row([when.to_owned()].into_iter().chain(cells).collect::<Vec<_>>());
+    }
+    table
+        .note(format!("CPU per command: {own:.2} ms ours, {children:.2} ms supervisor and shell."));
+    Ok(table)
 }
 
 /// Commands that do not end by themselves.
@@ -130,27 +102,25 @@ const STUBBORN: [(&str, &str); 4] = [
 ];
 
 /// Measures the time from an abort to the result.
-fn aborts(runs: usize) -> Lines {
+fn aborts(runs: usize) -> Result<Table, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let workspace = workspace(Path::new("/"), None);
-    let mut lines = vec![
-        "From an abort to the result of a command; wall time, ms:\n".to_owned(),
-        format!("{:<20} {:>8} {:>8}", "", "median", "longest"),
-    ];
+    let columns = ["command", "median", "longest", "budget"];
+    let mut table = Table::new("From an abort to the result of a command; wall time", &columns);
     for (what, command) in STUBBORN {
         let mut took = Vec::new();
         for _ in 0..runs {
-            took.push(millis(runtime.block_on(abort(&workspace, command))?));
+            took.push(runtime.block_on(abort(&workspace, command))?);
         }
-        took.sort_by(f64::total_cmp);
-        let (median, longest) = (took[runs / 2], took[runs - 1]);
-        let mark = if longest > ABORT_BUDGET { "  over budget" } else { "" };
-        lines.push(format!("{what:<20} {median:>8.1} {longest:>8.1}{mark}"));
+        let longest = took.iter().max().copied().unwrap_or_default();
+        let limit = budget(millis(longest) > ABORT_BUDGET, format!("{ABORT_BUDGET} ms"));
+        let middle = median(took).unwrap_or_default();
+        table.row([what.to_owned(), time(middle), time(longest), limit]);
     }
-    Ok(lines)
+    Ok(table)
 }
 
-async fn abort(workspace: &Arc<Workspace>, command: &str) -> Result<Duration, CommandsError> {
+async fn abort(workspace: &Arc<Workspace>, command: &str) -> Result<Duration, Failure> {
     let cancel = CancelToken::new();
     let aborted = Arc::new(Mutex::new(None));
     let (canceller, at) = (cancel.clone(), Arc::clone(&aborted));
@@ -166,19 +136,8 @@ async fn abort(workspace: &Arc<Workspace>, command: &str) -> Result<Duration, Co
     let took = aborted.lock().ok().and_then(|at| *at).map(|at| at.elapsed());
     match (took, ended) {
         (Some(took), Err(_)) => Ok(took),
-        (_, ended) => Err(CommandsError::Worker(format!("the command was not aborted: {ended:?}"))),
+        (_, ended) => Err(format!("the command was not aborted: {ended:?}").into()),
     }
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-/// Returns a command that starts this program.
-fn this_program() -> io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.stdin(Stdio::null());
-    Ok(command)
 }
 
 #[cfg(test)]

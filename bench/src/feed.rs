@@ -9,13 +9,13 @@ use pi_ai::{
     AssistantEvent, AssistantMessage, Context, MessageBuilder, Model, Request, StreamOptions,
 };
 
-use super::streams::{Format, Stream};
+use crate::streams::{Format, Stream};
 
 /// The size of a TLS record, in which the end of a stream arrives.
 const RECORD: usize = 16 * 1024;
 
 /// Decodes a stream, takes every event at once, and returns the complete message.
-pub(super) fn decode(format: Format, stream: &Stream) -> AssistantMessage {
+pub(crate) fn decode(format: Format, stream: &Stream) -> AssistantMessage {
     let model = Arc::new(Model { id: "m".to_owned(), ..Model::default() });
     let mut decoder = decoder(format, &model);
     let mut out = MessageBuilder::new(&model);
@@ -40,7 +40,7 @@ pub(super) fn decode(format: Format, stream: &Stream) -> AssistantMessage {
 }
 
 /// Splits a stream into events and returns their number.
-pub(super) fn split(stream: &Stream) -> usize {
+pub(crate) fn split(stream: &Stream) -> usize {
     let mut parser = SseParser::new();
     let mut count = 0;
     each_piece(stream, &mut |bytes| {
@@ -82,8 +82,8 @@ fn is_delta(event: &AssistantEvent) -> bool {
 mod tests {
     use pi_ai::AssistantBlock;
 
-    use super::super::streams::{Kind, tokens};
     use super::*;
+    use crate::streams::{Kind, tokens};
 
     /// The bench measures real decoding: every stream leads to its text.
     #[test]

@@ -11,7 +11,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::replies::Queries;
-use super::usage::Usage;
+use crate::process::Usage;
 
 /// The end of a synchronized update, which ends a frame.
 const FRAME_END: &[u8] = b"\x1b[?2026l";

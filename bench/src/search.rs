@@ -16,34 +16,19 @@ use pi_protocol::CancelToken;
 use pi_tools::{Host, Workspace, find, grep};
 use serde_json::{Value, json};
 
-use super::process::{Whose, cpu_of};
+use crate::Outcome;
+use crate::clock::{children, own, typical};
+use crate::table::{Table, budget, none, time};
 
 /// Budget of a tool relative to the other program.
 const BUDGET: f64 = 1.2;
 
-/// Errors while measuring.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum SearchError {
-    #[error("cannot write the data: {0}")]
-    Data(#[from] io::Error),
-    #[error("{0}")]
-    Tool(#[from] ToolError),
-    #[error("this system does not report the CPU time of a process")]
-    NoClock,
-}
-
-/// Measures everything and prints the table.
-#[allow(clippy::print_stdout)] // The result of the task.
-pub(super) fn print(quick: bool) {
+pub(crate) fn tables(quick: bool) -> Outcome {
     let (files, runs) = if quick { (10_000, 3) } else { (100_000, 5) };
-    match table(files, runs) {
-        Ok(lines) => println!("\n{}", lines.join("\n")),
-        Err(error) => println!("\nSearching was not measured: {error}"),
-    }
-    println!("\nBudget: {BUDGET} times what rg and fd take.");
+    Ok(vec![table(files, runs)?])
 }
 
-fn table(files: usize, runs: u32) -> Result<Vec<String>, SearchError> {
+fn table(files: usize, runs: usize) -> Result<Table, Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
     let root = directory.path();
     write_tree(root, files)?;
@@ -51,28 +36,26 @@ fn table(files: usize, runs: u32) -> Result<Vec<String>, SearchError> {
     let workspace = Arc::new(Workspace::new(Arc::new(Host::default()), root.to_owned(), None));
     let tools = [grep(Arc::clone(&workspace)), find(workspace)];
     let fd = ["fdfind", "fd"].into_iter().find(|name| runs_here(name));
-    let mut lines = vec![
-        format!("Searching {files} files; CPU time of all threads, ms:\n"),
-        format!("{:<32} {:>8} {:>8} {:>8}", "", "pi", "rg, fd", "times"),
-    ];
+    let title = format!("Searching {files} files; CPU time of all threads");
+    let mut table = Table::new(title, &["what", "pi", "rg, fd", "ratio", "budget"]);
     for case in cases() {
         let tool = &tools[usize::from(case.tool == Tool::Find)];
-        let ours = cpu_of(runs, Whose::Own, || run(&runtime, tool, &case.arguments))?;
+        let ours = typical(runs, own, || run(&runtime, tool, &case.arguments))?;
         let beside = match case.tool {
             Tool::Grep => runs_here("rg").then_some(("rg", &RG[..])),
             Tool::Find => fd.map(|fd| (fd, &FD[..])),
         };
         let theirs = match beside {
-            Some((program, usual)) => cpu_of(runs, Whose::Children, || {
+            Some((program, usual)) => Some(typical(runs, children, || {
                 let mut command = Command::new(program);
                 command.args(usual).args(case.beside).arg(root);
-                Ok::<_, SearchError>(case.run_beside(&mut command)?)
-            })?,
+                case.run_beside(&mut command)
+            })?),
             None => None,
         };
-        lines.push(row(case.what, ours.ok_or(SearchError::NoClock)?, theirs));
+        table.row(row(case.what, ours, theirs));
     }
-    Ok(lines)
+    Ok(table)
 }
 
 /// Arguments that the TypeScript pi passes to `rg` and `fd`.
@@ -151,25 +134,26 @@ impl Case {
     }
 }
 
-fn row(what: &str, ours: Duration, theirs: Option<Duration>) -> String {
-    let ours = ours.as_secs_f64() * 1e3;
-    let Some(theirs) = theirs.map(|theirs| theirs.as_secs_f64() * 1e3) else {
-        return format!("{what:<32} {ours:>8.0} {:>8} {:>8}", "-", "-");
-    };
-    let times = ours / theirs.max(1.0);
-    let mark = if times > BUDGET { "  over budget" } else { "" };
-    format!("{what:<32} {ours:>8.0} {theirs:>8.0} {times:>8.2}{mark}")
+fn row(what: &str, ours: Duration, theirs: Option<Duration>) -> Vec<String> {
+    let times = theirs.map(|theirs| ours.as_secs_f64() / theirs.as_secs_f64().max(1e-3));
+    vec![
+        what.to_owned(),
+        time(ours),
+        theirs.map_or_else(none, time),
+        times.map_or_else(none, |times| format!("{times:.2}")),
+        budget(times.is_some_and(|times| times > BUDGET), BUDGET),
+    ]
 }
 
 fn run(
     runtime: &tokio::runtime::Runtime,
     tool: &FnTool,
     arguments: &Value,
-) -> Result<(), SearchError> {
+) -> Result<(), ToolError> {
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let (cancel, updates) = (CancelToken::new(), Updates::new(|_| {}));
     let invocation = Invocation::new("", arguments, cancel, updates);
-    Ok(runtime.block_on(tool.execute(invocation)).map(drop)?)
+    runtime.block_on(tool.execute(invocation)).map(drop)
 }
 
 fn runs_here(program: &str) -> bool {
@@ -200,18 +184,19 @@ mod tests {
 
     #[test]
     fn the_table_is_complete() {
-        let lines = table(300, 1).unwrap().join("\n");
+        let table = table(300, 1).unwrap().to_string();
         assert!(
-            lines.starts_with("Searching 300 files") && lines.contains("\nfind, all, "),
-            "{lines}"
+            table.starts_with("Searching 300 files") && table.contains("\n| find, all, "),
+            "{table}"
         );
     }
 
     #[test]
     fn rows_over_budget_are_marked() {
         let millis = Duration::from_millis;
-        assert!(row("x", millis(130), Some(millis(100))).ends_with("1.30  over budget"));
-        assert!(row("x", millis(110), Some(millis(100))).ends_with("1.10"));
-        assert!(row("x", millis(110), None).ends_with('-'));
+        let limit = |ours, theirs| row("x", millis(ours), theirs).pop().unwrap();
+        assert!(limit(130, Some(millis(100))).ends_with("**over budget**"));
+        assert_eq!(limit(110, Some(millis(100))), "1.2");
+        assert_eq!(limit(110, None), "1.2");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Wire formats that are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Anthropic,
     Completions,
     Responses,
@@ -12,11 +12,11 @@ pub(super) enum Format {
 }
 
 impl Format {
-    pub(super) const ALL: &[Self] =
+    pub(crate) const ALL: &[Self] =
         &[Self::Anthropic, Self::Completions, Self::Responses, Self::Google];
 
     /// The name of the wire format.
-    pub(super) fn api(self) -> &'static str {
+    pub(crate) fn api(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic-messages",
             Self::Completions => "openai-completions",
@@ -28,15 +28,15 @@ impl Format {
 
 /// Kinds of content that the model streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Arguments,
 }
 
 impl Kind {
-    pub(super) const ALL: &[Self] = &[Self::Text, Self::Arguments];
+    pub(crate) const ALL: &[Self] = &[Self::Text, Self::Arguments];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
             Self::Arguments => "tool arguments",
@@ -47,20 +47,20 @@ impl Kind {
 /// A body: a head, a block of events that is repeated, and a tail. The block is small enough to stay
 /// in the cache, like data that has just arrived.
 #[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) head: Vec<u8>,
-    pub(super) block: Vec<u8>,
+pub(crate) struct Stream {
+    pub(crate) head: Vec<u8>,
+    pub(crate) block: Vec<u8>,
     /// The end of each event in the block.
-    pub(super) ends: Vec<usize>,
-    pub(super) rounds: usize,
-    pub(super) tail: Vec<u8>,
+    pub(crate) ends: Vec<usize>,
+    pub(crate) rounds: usize,
+    pub(crate) tail: Vec<u8>,
     /// The minimum number of deltas.
-    pub(super) deltas: usize,
+    pub(crate) deltas: usize,
 }
 
 impl Stream {
     /// Creates a stream that repeats `tokens` `rounds` times.
-    pub(super) fn new(format: Format, kind: Kind, tokens: &[String], rounds: usize) -> Self {
+    pub(crate) fn new(format: Format, kind: Kind, tokens: &[String], rounds: usize) -> Self {
         let mut block = Vec::new();
         let mut ends = Vec::new();
         for token in tokens {
@@ -79,7 +79,7 @@ impl Stream {
 }
 
 /// Returns words that look like prose or code, of about `length` bytes each; always the same.
-pub(super) fn tokens(count: usize, length: usize) -> Vec<String> {
+pub(crate) fn tokens(count: usize, length: usize) -> Vec<String> {
     let word = |at: usize| {
         let letter = |i: usize| char::from(b'a' + ((at * 31 + i * 7 + at / 26) % 26) as u8);
         let word: String = (0..length + at % 3 - 1).map(letter).collect();

@@ -1,4 +1,4 @@
-//! One program in one screen mode with one session: everything that is measured there.
+//! A program in one screen mode with one session: everything that is measured there.
 
 use std::fs;
 use std::io;
@@ -6,9 +6,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::data::{LAST_WORD, TestEnv};
-use super::server::{Server, Step};
 use super::terminal::Terminal;
+use crate::clock::median;
+use crate::home::Home;
+use crate::model::{Model, Step};
+use crate::session_file::LAST_WORD;
 
 const SIZE: (u16, u16) = (120, 40);
 const SMALLER: (u16, u16) = (100, 30);
@@ -21,69 +23,67 @@ const QUIET: Duration = Duration::from_millis(150);
 
 /// How often each thing is repeated. The median counts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Effort {
-    pub(super) starts: usize,
-    pub(super) keys: usize,
-    pub(super) resizes: usize,
-    pub(super) chunks: usize,
-    pub(super) idle: Duration,
-    pub(super) pasted: usize,
+pub(crate) struct Effort {
+    pub(crate) starts: usize,
+    pub(crate) keys: usize,
+    pub(crate) resizes: usize,
+    pub(crate) chunks: usize,
+    pub(crate) idle: Duration,
+    pub(crate) pasted: usize,
 }
 
 /// CPU time and bytes written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cost {
-    pub(super) cpu: Duration,
-    pub(super) bytes: u64,
+pub(crate) struct Cost {
+    pub(crate) cpu: Duration,
+    pub(crate) bytes: u64,
 }
 
 /// The results of one run; `None` where something was not measured.
 #[derive(Debug, Default)]
-pub(super) struct Results {
-    pub(super) first_paint: Option<Duration>,
-    pub(super) settled: Option<Cost>,
-    pub(super) resident: Option<f64>,
+pub(crate) struct Results {
+    pub(crate) first_paint: Option<Duration>,
+    pub(crate) settled: Option<Cost>,
+    pub(crate) resident: Option<f64>,
     /// Wake-ups per second.
-    pub(super) idle: Option<f64>,
-    pub(super) key: Option<Cost>,
-    pub(super) page_up: Option<Cost>,
-    pub(super) resize: Option<Cost>,
+    pub(crate) idle: Option<f64>,
+    pub(crate) key: Option<Cost>,
+    pub(crate) page_up: Option<Cost>,
+    pub(crate) resize: Option<Cost>,
     /// Part of a core, and frames per second.
-    pub(super) spinner: Option<(f64, f64)>,
+    pub(crate) spinner: Option<(f64, f64)>,
     /// Per chunk, at 1,000 chunks per second.
-    pub(super) fast_chunk: Option<Cost>,
+    pub(crate) fast_chunk: Option<Cost>,
     /// Per chunk, at 100 chunks per second.
-    pub(super) slow_chunk: Option<Cost>,
-    pub(super) paste: Option<Cost>,
+    pub(crate) slow_chunk: Option<Cost>,
+    pub(crate) paste: Option<Cost>,
     /// The reason why the rest was not measured.
-    pub(super) failure: Option<String>,
+    pub(crate) failure: Option<String>,
+}
+
+/// The program, and where it runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) model: &'a Model,
+    pub(crate) program: &'a [String],
+    /// The screen mode, as the settings name it.
+    pub(crate) mode: &'a str,
+    pub(crate) session: Option<&'a Path>,
 }
 
 /// Starts the program and measures as much as works.
-pub(super) fn run(
-    env: &TestEnv,
-    program: &[String],
-    mode: &str,
-    session: Option<&Path>,
-    effort: Effort,
-) -> Results {
+pub(crate) fn run(run: Run<'_>, effort: Effort) -> Results {
     let mut results = Results::default();
-    if let Err(error) = measure(env, program, mode, session, effort, &mut results) {
+    if let Err(error) = measure(run, effort, &mut results) {
         results.failure = Some(error.to_string());
     }
     results
 }
 
-fn measure(
-    env: &TestEnv,
-    program: &[String],
-    mode: &str,
-    session: Option<&Path>,
-    effort: Effort,
-    results: &mut Results,
-) -> io::Result<()> {
-    let server = Server::start()?;
-    env.configure(mode, server.port)?;
+fn measure(run: Run<'_>, effort: Effort, results: &mut Results) -> io::Result<()> {
+    let Run { home, model, program, mode, session } = run;
+    home.set(mode)?;
     let mut program = program.to_vec();
     if let Some(session) = session {
         // The program appends to its session, and the next run begins with the same one.
@@ -94,7 +94,7 @@ fn measure(
     }
     let start = || -> io::Result<(Terminal, Duration)> {
         let last_word = if session.is_some() { LAST_WORD } else { "─" };
-        let mut terminal = Terminal::start(&program, SIZE, env.command(), last_word)?;
+        let mut terminal = Terminal::start(&program, SIZE, home.command("setsid"), last_word)?;
         let cpu = terminal.wait_for_paint(PAINT_LIMIT)?;
         Ok((terminal, cpu))
     };
@@ -129,7 +129,7 @@ fn measure(
     })?;
     terminal.resize(SIZE)?;
     terminal.settle(QUIET, LIMIT)?;
-    answer(&mut terminal, &server, effort, results)?;
+    answer(&mut terminal, model, effort, results)?;
     results.paste = Some(paste(&mut terminal, effort.pasted)?);
     Ok(())
 }
@@ -137,14 +137,14 @@ fn measure(
 /// Measures an answer: held, while only the spinner moves, and streamed at two speeds.
 fn answer(
     terminal: &mut Terminal,
-    server: &Server,
+    model: &Model,
     effort: Effort,
     results: &mut Results,
 ) -> io::Result<()> {
     terminal.send(b"go")?;
     terminal.settle(QUIET, LIMIT)?;
     terminal.send(b"\r")?;
-    server.perform(Step::Chunks { count: 1, pause: Duration::ZERO }, LIMIT)?;
+    model.perform(Step::Chunks { count: 1, pause: Duration::ZERO }, LIMIT)?;
     // The answer has begun to appear, and what the request left behind is done.
     thread::sleep(Duration::from_secs(1));
     let (cost, frames, elapsed) = during(terminal, |_| {
@@ -156,7 +156,7 @@ fn answer(
     let mut stream = |count: usize, pause: u64| -> io::Result<Cost> {
         let pause = Duration::from_millis(pause);
         let (cost, ..) = during(terminal, |_| {
-            server.perform(Step::Chunks { count, pause }, LIMIT)?;
+            model.perform(Step::Chunks { count, pause }, LIMIT)?;
             // The last frame.
             thread::sleep(Duration::from_millis(100));
             Ok(())
@@ -166,7 +166,7 @@ fn answer(
     };
     results.fast_chunk = Some(stream(effort.chunks, 1)?);
     results.slow_chunk = Some(stream(effort.chunks / 10, 10)?);
-    server.perform(Step::End, LIMIT)?;
+    model.perform(Step::End, LIMIT)?;
     terminal.settle(Duration::from_millis(500), LIMIT)
 }
 
@@ -218,9 +218,4 @@ fn during(
     let (cpu_after, after) = (terminal.usage.cpu(), terminal.output());
     let cost = Cost { cpu: cpu_after.saturating_sub(cpu), bytes: after.bytes - output.bytes };
     Ok((cost, after.frames - output.frames, start.elapsed()))
-}
-
-fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }

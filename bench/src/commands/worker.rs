@@ -2,6 +2,7 @@
 //! or descriptors in it.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +14,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::super::process::{Whose, holdings, on_cpu, peak_memory};
-use super::{CommandsError, millis, this_program};
+use super::Failure;
+use crate::clock::{children, own};
+use crate::process::{Usage, holdings};
+use crate::table::millis;
 
 /// The cost of one command with long output, in milliseconds and megabytes.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,16 +37,22 @@ pub(super) struct Short {
 }
 
 /// Measures in another process.
-pub(super) fn measure<T: DeserializeOwned>(arguments: &[&str]) -> Result<T, CommandsError> {
-    let done = this_program()?.arg("bench-worker").args(arguments).output()?;
+pub(super) fn measure<T: DeserializeOwned>(arguments: &[&str]) -> Result<T, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let done = command.stdin(Stdio::null()).arg("worker").args(arguments).output()?;
     serde_json::from_slice(&done.stdout).map_err(|error| {
-        CommandsError::Worker(format!("{error}\n{}", String::from_utf8_lossy(&done.stderr)))
+        let stderr = String::from_utf8_lossy(&done.stderr);
+        format!(
+            "the measuring process failed: {error}
+{stderr}"
+        )
+        .into()
     })
 }
 
 /// Measures in this process and prints the result.
 #[allow(clippy::print_stdout)]
-pub(crate) fn perform(arguments: &[&str]) -> Result<(), CommandsError> {
+pub(crate) fn perform(arguments: &[&str]) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answer = match arguments {
         ["output", path] => json!(runtime.block_on(output(Path::new(path)))?),
@@ -73,14 +82,14 @@ async fn run(workspace: &Arc<Workspace>, command: &str) -> Result<ToolOutput, To
     bash(Arc::clone(workspace)).execute(invocation).await
 }
 
-async fn output(path: &Path) -> Result<Output, CommandsError> {
+async fn output(path: &Path) -> Result<Output, Failure> {
     let directory = tempfile::tempdir()?;
     let workspace = workspace(path.parent().unwrap_or(Path::new("/")), Some(directory.path()));
-    let before = on_cpu(Whose::Own).unwrap_or_default();
+    let before = own();
     // The parent of the shell is the supervisor, and the scheduler knows its time.
     let result = run(&workspace, "cat big; echo; cat /proc/$PPID/schedstat").await?;
-    let own = on_cpu(Whose::Own).unwrap_or_default().saturating_sub(before);
-    let peak = peak_memory().unwrap_or_default();
+    let own = own().saturating_sub(before);
+    let peak = Usage::of(std::process::id()).peak().unwrap_or_default();
     let text: String = result.content.iter().filter_map(UserBlock::as_text).collect();
     // The last line before the notice about omitted lines.
     let mut nanoseconds = text.lines().filter_map(|line| {
@@ -92,17 +101,14 @@ async fn output(path: &Path) -> Result<Output, CommandsError> {
     Ok(Output { own: millis(own), supervisor: millis(supervisor), peak })
 }
 
-async fn short(times: u32) -> Result<Short, CommandsError> {
+async fn short(times: u32) -> Result<Short, Failure> {
     let workspace = workspace(Path::new("/"), None);
     run(&workspace, "true").await?;
-    let (before, own, children) = (holdings(), on_cpu(Whose::Own), on_cpu(Whose::Children));
+    let (before, own_before, children_before) = (holdings(), own(), children());
     for _ in 0..times {
         run(&workspace, "true").await?;
     }
-    let each = |whose, before: Option<Duration>| {
-        let taken = on_cpu(whose).unwrap_or_default().saturating_sub(before.unwrap_or_default());
-        millis(taken) / f64::from(times)
-    };
-    let (own, children) = (each(Whose::Own, own), each(Whose::Children, children));
+    let each = |now: Duration, before| millis(now.saturating_sub(before)) / f64::from(times);
+    let (own, children) = (each(own(), own_before), each(children(), children_before));
     Ok(Short { before, after: holdings(), own, children })
 }

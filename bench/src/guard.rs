@@ -17,8 +17,10 @@ use pi_guard::confine::{
 use pi_guard::policy::{Defaults, Exec, Layer, Policy, PolicyContext, RuleFile};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 
-use super::modes::build;
-use super::process::{Whose, cpu_of};
+use crate::Outcome;
+use crate::clock::{children, own, typical};
+use crate::home::{binary, complete};
+use crate::table::{Table, budget, micros, millis, time};
 
 const RULES: &str = r#"
 [[command]]
@@ -44,42 +46,43 @@ const SCRIPTS: &[&str] = &[
     "if test -f .env; then . ./.env; fi; X=cat; $X a.txt",
 ];
 
-/// Measures everything and prints the table.
-#[allow(clippy::print_stdout)]
-pub(super) fn print(quick: bool) {
-    println!("\nThe guard: CPU time\n\n| what | CPU | budget |\n|---|---|---|");
+pub(crate) fn tables(quick: bool) -> Outcome {
+    let mut table = Table::new("The guard", &["what", "CPU", "budget"]);
     let rounds = if quick { 20 } else { 200 };
-    match decision(rounds) {
-        Some(took) => println!("| a decision | {took:.0} µs | 100 µs |"),
-        None => println!("| a decision | not reported by the system | 100 µs |"),
+    let mut row = |what: &str, took: Duration, limit: f64| {
+        let limit = budget(micros(took) > limit, format!("{limit} µs"));
+        table.row([what.to_owned(), time(took), limit]);
+    };
+    row("a decision", decision(rounds)?, 100.0);
+    row("a decision about a program that starts", exec_decision(rounds)?, 10.0);
+    if let Err(error) = confinement(quick, &mut table) {
+        table.note(format!("confinement: not measured: {error}"));
     }
-    if let Some(took) = exec_decision(rounds) {
-        println!("| a decision about a program that starts | {took:.1} µs | 10 µs |");
-    }
-    if let Err(error) = confinement(quick) {
-        println!("\nconfinement: not measured: {error}");
-    }
+    Ok(vec![table])
 }
 
-fn decision(rounds: u32) -> Option<f64> {
+fn rules() -> io::Result<RuleFile> {
+    RuleFile::parse("bench", RULES, Layer::User).map_err(io::Error::other)
+}
+
+fn decision(rounds: usize) -> io::Result<Duration> {
     let mut policy = Policy::new(Defaults::careful());
-    policy.add(RuleFile::parse("bench", RULES, Layer::User).ok()?);
+    policy.add(rules()?);
     let resolve = |name: &str| Path::new("/usr/bin").join(name).canonicalize().ok();
     let real = |path: &Path| path.canonicalize().ok();
     let cwd = PathBuf::from("/");
     let context = PolicyContext::new(&cwd).with_program_resolver(&resolve).with_real_paths(&real);
-    let took = cpu_of(rounds, Whose::Own, || {
+    let took = typical(rounds, own, || {
         for script in SCRIPTS {
             std::hint::black_box(policy.check(script, &context));
         }
-        Ok::<_, ()>(())
-    });
-    Some(took.ok()??.as_secs_f64() * 1e6 / SCRIPTS.len() as f64)
+        Ok::<_, io::Error>(())
+    })?;
+    Ok(took.div_f64(SCRIPTS.len() as f64))
 }
 
-#[allow(clippy::print_stdout)]
-fn confinement(quick: bool) -> io::Result<()> {
-    let helper = build()?;
+fn confinement(quick: bool, table: &mut Table) -> io::Result<()> {
+    let helper = PathBuf::from(binary()?);
     set_child_subreaper(Some(getpid()))?;
     let runs = if quick { 20 } else { 200 };
     let workspace = tempfile::tempdir()?;
@@ -108,9 +111,12 @@ fn confinement(quick: bool) -> io::Result<()> {
             command.current_dir(workspace.path());
             command
         })?;
-        println!("| a sandboxed `true`, {} | +{:.1} ms | 5 ms |", confined.level(), took - plain);
+        let more = millis(took.saturating_sub(plain));
+        let what = format!("a sandboxed `true`, {}", confined.level());
+        table.row([what, format!("+{more:.1} ms"), budget(more > 5.0, "5 ms")]);
         let more = programs(&confined, workspace.path(), quick)?;
-        println!("| a program that starts in it, judged (elapsed) | +{more:.0} µs | 60 µs |");
+        let what = "a program that starts in it, judged (elapsed)".to_owned();
+        table.row([what, format!("+{more:.0} µs"), budget(more > 60.0, "60 µs")]);
         confined.remove_covers();
     }
     Ok(())
@@ -124,7 +130,7 @@ const PROGRAMS: u32 = 1000;
 fn programs(confined: &Confined, workspace: &Path, quick: bool) -> io::Result<f64> {
     let directory = tempfile::tempdir()?;
     let mut policy = Policy::new(Defaults::unattended());
-    policy.add(RuleFile::parse("bench", RULES, Layer::User).map_err(io::Error::other)?);
+    policy.add(rules()?);
     let resolve = |name: &str| Path::new("/usr/bin").join(name).canonicalize().ok();
     let programs = policy.restricted_programs(&resolve);
     let filter = move |exec: &Exec<'_>, _: bool| {
@@ -154,10 +160,10 @@ fn programs(confined: &Confined, workspace: &Path, quick: bool) -> io::Result<f6
 }
 
 /// Returns the microseconds of a decision about a program that starts.
-fn exec_decision(rounds: u32) -> Option<f64> {
+fn exec_decision(rounds: usize) -> io::Result<Duration> {
     let mut policy = Policy::new(Defaults::unattended());
-    policy.add(RuleFile::parse("bench", RULES, Layer::User).ok()?);
-    let cwd = || PathBuf::from("/work");
+    policy.add(rules()?);
+    let cwd = || PathBuf::from("/project");
     let calls: Vec<Exec<'_>> =
         ["git status --short", "cc -O2 -c src/main.c -o main.o", "ls -l src"]
             .iter()
@@ -168,24 +174,23 @@ fn exec_decision(rounds: u32) -> Option<f64> {
             })
             .collect();
     let context = PolicyContext::new(Path::new("/"));
-    let took = cpu_of(rounds, Whose::Own, || {
+    let took = typical(rounds, own, || {
         for _ in 0..100 {
             for call in &calls {
                 std::hint::black_box(policy.check_exec(call, &context));
             }
         }
-        Ok::<_, ()>(())
-    });
-    Some(took.ok()??.as_secs_f64() * 1e6 / (100 * calls.len()) as f64)
+        Ok::<_, io::Error>(())
+    })?;
+    Ok(took.div_f64((100 * calls.len()) as f64))
 }
 
-/// Returns the milliseconds of a command with all processes that it starts.
-fn cpu(runs: u32, make: impl Fn() -> Command) -> io::Result<f64> {
-    let took = cpu_of(runs, Whose::Children, || {
-        let status = make().stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+/// Returns the time of a command with all processes that it starts.
+fn cpu(runs: usize, make: impl Fn() -> Command) -> io::Result<Duration> {
+    typical(runs, children, || {
+        complete(make().stdin(Stdio::null()).stdout(Stdio::null()))?;
         // Processes that it left behind are now children of this one.
         while wait(WaitOptions::empty()).is_ok() {}
-        if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
-    })?;
-    took.map(|took| took.as_secs_f64() * 1e3).ok_or_else(|| io::Error::other("no times"))
+        Ok(())
+    })
 }

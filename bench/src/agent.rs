@@ -8,41 +8,37 @@ use pi_protocol::{Message, Tool, Usage};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::clock::{Clock, allocations};
+use crate::Outcome;
+use crate::clock::{allocations, best};
+use crate::table::{Table, budget, micros};
 
 /// Budget for a turn of the loop, in microseconds.
 const TURN_BUDGET: f64 = 50.0;
 
-/// Measures everything and prints each row when it is known.
-#[allow(clippy::print_stdout)] // The result of the task.
-pub(super) fn print(clock: Clock, quick: bool) {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
-        println!("\nThe agent loop was not measured: no runtime.");
-        return;
-    };
+pub(crate) fn tables(quick: bool) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let lengths: &[usize] = if quick { &[0, 1_000] } else { &[0, 1_000, 10_000, 100_000] };
-    println!("\nThe agent loop, one request and one tool call per turn:\n");
-    println!("{:<36} {:>9} {:>9}", "messages before", "us/turn", "allocs");
+    let columns = ["messages before", "µs/turn", "allocations", "budget"];
+    let mut table = Table::new("The agent loop, one request and one tool call per turn", &columns);
     for length in lengths {
-        let (micros, allocations) = turns(clock, &runtime, *length);
-        let mark = if micros > TURN_BUDGET { "  over budget: time" } else { "" };
-        println!("{length:<36} {micros:>9.1} {allocations:>9.1}{mark}");
+        let (micros, allocations) = turns(&runtime, *length);
+        let limit = budget(micros > TURN_BUDGET, format!("{TURN_BUDGET} µs"));
+        table.row([length.to_string(), format!("{micros:.1}"), format!("{allocations:.1}"), limit]);
     }
-    println!("\n{:<36} {:>9} {:>9}", "calls side by side in one turn", "us/call", "4x");
     let calls = if quick { 250 } else { 1_000 };
-    let (micros, scaling) = side_by_side(clock, &runtime, calls);
-    println!("{calls:<36} {micros:>9.1} {scaling:>9.2}");
+    let (micros, scaling) = side_by_side(&runtime, calls);
+    table
+        .note(format!("{calls} parallel calls in one turn: {micros:.1} µs each, 4x: {scaling:.2}"));
     let most = if quick { 1_000 } else { 10_000 };
-    let [quarter, whole] = [most / 4, most].map(|turns| run_memory(&runtime, turns));
-    println!(
-        "\nMemory of a run: {:.1} MB after {} turns, {:.1} MB after {most} ({:.2}x)",
-        quarter as f64 / 1e6,
+    let [quarter, whole] = [most / 4, most].map(|turns| run_memory(&runtime, turns) as f64 / 1e6);
+    table.note(format!(
+        "Memory of a run: {quarter:.1} MB after {} turns, {whole:.1} MB after {most} ({:.2}x); of an \
+         idle agent: {} bytes",
         most / 4,
-        whole as f64 / 1e6,
-        whole as f64 / quarter as f64
-    );
-    println!("Memory of an idle agent: {} bytes", idle_agent());
-    println!("\nBudget: {TURN_BUDGET} us per turn.");
+        whole / quarter,
+        idle_agent()
+    ));
+    Ok(vec![table])
 }
 
 fn tool() -> FnTool {
@@ -64,7 +60,7 @@ fn caller() -> Faux {
 }
 
 /// Returns microseconds and allocations per turn after `length` messages.
-fn turns(clock: Clock, runtime: &Runtime, length: usize) -> (f64, f64) {
+fn turns(runtime: &Runtime, length: usize) -> (f64, f64) {
     const TURNS: u32 = 500;
     let before: Vec<AgentMessage> =
         (0..length).map(|number| Message::user(number.to_string()).into()).collect();
@@ -75,18 +71,18 @@ fn turns(clock: Clock, runtime: &Runtime, length: usize) -> (f64, f64) {
         std::hint::black_box(&mut ended);
     };
     // The cost of the setup grows with the transcript; it is measured separately and subtracted.
-    let [setup, whole] = clock.time([&mut || run(1), &mut || run(1 + TURNS)]);
+    let [setup, whole] = best([&mut || run(1), &mut || run(1 + TURNS)]);
     let [setup_allocations, whole_allocations] =
         [1, 1 + TURNS].map(|turns| allocations(|| run(turns)).count);
     let per_turn = |whole: f64, setup: f64| (whole - setup) / f64::from(TURNS);
     (
-        per_turn(whole.as_secs_f64() * 1e6, setup.as_secs_f64() * 1e6),
+        per_turn(micros(whole), micros(setup)),
         per_turn(whole_allocations as f64, setup_allocations as f64),
     )
 }
 
 /// Returns microseconds per call, and the ratio for four times as many calls.
-fn side_by_side(clock: Clock, runtime: &Runtime, calls: usize) -> (f64, f64) {
+fn side_by_side(runtime: &Runtime, calls: usize) -> (f64, f64) {
     let run = |calls: usize| {
         let faux = Faux::new();
         let reply = (0..calls).fold(Reply::new(), |reply, number| {
@@ -97,7 +93,7 @@ fn side_by_side(clock: Clock, runtime: &Runtime, calls: usize) -> (f64, f64) {
         let mut ended = runtime.block_on(agent(faux, 9).prompt("go"));
         std::hint::black_box(&mut ended);
     };
-    let [one, four] = clock.time([&mut || run(calls), &mut || run(4 * calls)]);
+    let [one, four] = best([&mut || run(calls), &mut || run(4 * calls)]);
     let (one, four) = (one.as_secs_f64(), four.as_secs_f64());
     (one * 1e6 / calls as f64, four / one)
 }
