@@ -23,6 +23,7 @@ mod examples;
 mod extension_files;
 mod fallback;
 mod getting_started;
+mod golden;
 mod guard;
 mod guard_guide;
 mod hints;
