@@ -386,7 +386,8 @@ impl Executing {
 
 /// Returns the place of each admitted call. Places are assigned before any of the calls starts.
 async fn assign_places(admitted: &[(usize, Prepared)], cancel: CancelToken) -> Vec<Place> {
-    let calls: Vec<_> = admitted.iter().map(|(_, prepared)| prepared.parts()).collect();
+    let calls: Vec<_> =
+        admitted.iter().map(|(_, prepared)| (&*prepared.tool, &prepared.effects)).collect();
     let mut touched = tokio::select! {
         biased;
         touched = Touched::by(&calls) => touched,

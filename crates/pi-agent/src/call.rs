@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use pi_protocol::{AssistantMessage, CancelToken, ToolCall};
+use pi_protocol::{AssistantMessage, CancelToken, Effects, ToolCall};
 use serde_json::{Map, Value};
 
 use crate::arguments;
@@ -16,7 +16,7 @@ use crate::budget::Budget;
 use crate::error::HookError;
 use crate::hooks::{AfterToolCall, BeforeToolCall, ContextView, Hook, Hooks, Permission};
 use crate::limits::{Limit, Limits};
-use crate::tool::{AgentTool, Invocation, ToolOutput, Updates};
+use crate::tool::{AgentTool, Invocation, RequiredApproval, ToolOutput, Updates};
 
 const ABORTED: &str = "Operation aborted";
 /// A call inside of another one has no place in the transcript at which it could be resumed.
@@ -81,15 +81,11 @@ pub struct FinishedCall {
 
 /// A call that is allowed to execute.
 pub(crate) struct Prepared {
-    tool: Arc<dyn AgentTool>,
+    pub(crate) tool: Arc<dyn AgentTool>,
+    /// The effects that the tool declares for the arguments.
+    pub(crate) effects: Effects,
     args: Map<String, Value>,
-}
-
-impl Prepared {
-    /// Returns the tool and its arguments.
-    pub(crate) fn parts(&self) -> (&dyn AgentTool, &Map<String, Value>) {
-        (&*self.tool, &self.args)
-    }
+    required_approvals: Vec<RequiredApproval>,
 }
 
 /// A call whose tool has returned.
@@ -157,19 +153,25 @@ pub(crate) async fn prepare(
     let mut args = validated_arguments(call, tool, &context.context.cancel)
         .await
         .map_err(FinishedCall::refused)?;
+    let mut effects = declared_effects(&**tool, &args)?;
+    let mut required_approvals = Vec::new();
     if let Some(before) = &context.hooks.before_tool_call {
         let argument = BeforeToolCall {
             assistant_message: Arc::clone(&context.assistant_message),
             tool_call: call.clone(),
             args: args.clone(),
+            effects: effects.clone(),
             context: context.context.clone(),
         };
         let permission = call_contained(before, argument, &context.context.cancel)
             .await
             .map_err(|error| FinishedCall::refused(error.message()))?;
-        match permission {
-            Permission::Allow { arguments: Some(replaced) } => args = replaced,
-            Permission::Allow { arguments: None } => {}
+        let replaced = match permission {
+            Permission::Allow { arguments } => arguments,
+            Permission::Ask { arguments, approvals } => {
+                required_approvals = approvals;
+                arguments
+            }
             Permission::Block { reason, terminate } => {
                 let mut reason = reason.unwrap_or_default();
                 if reason.is_empty() {
@@ -179,12 +181,31 @@ pub(crate) async fn prepare(
                 refused.result.terminate = terminate;
                 return Err(refused);
             }
+        };
+        if let Some(replaced) = replaced {
+            effects = declared_effects(&**tool, &replaced)?;
+            args = replaced;
         }
+    }
+    if let Some(approval) = required_approvals.first()
+        && !tool.requests_approval()
+    {
+        let reason = &approval.reason;
+        return Err(FinishedCall::refused(format!("{BLOCKED}: it needs approval: {reason}")));
     }
     if context.context.cancel.is_cancelled() {
         return Err(FinishedCall::refused(ABORTED));
     }
-    Ok(Prepared { tool: Arc::clone(tool), args })
+    Ok(Prepared { tool: Arc::clone(tool), effects, args, required_approvals })
+}
+
+/// Returns the effects that a tool declares for a call. A tool that panics here is not executed.
+fn declared_effects(
+    tool: &dyn AgentTool,
+    args: &Map<String, Value>,
+) -> Result<Effects, FinishedCall> {
+    let declared = std::panic::catch_unwind(AssertUnwindSafe(|| tool.effects(args)));
+    declared.map_err(|panic| FinishedCall::refused(panic_text(&*panic)))
 }
 
 async fn validated_arguments(
@@ -220,7 +241,7 @@ pub(crate) async fn execute(
     if cancel.is_cancelled() {
         return Err(FinishedCall::refused(ABORTED));
     }
-    let Prepared { tool, args } = prepared;
+    let Prepared { tool, effects, args, required_approvals } = prepared;
     let open = Arc::new(AtomicBool::new(true));
     let last_report = Arc::new(Mutex::new(None));
     let (is_open, last, cancelled) = (Arc::clone(&open), Arc::clone(&last_report), cancel.clone());
@@ -238,6 +259,8 @@ pub(crate) async fn execute(
     let invocation = Invocation {
         id: call.id.clone(),
         arguments: args.clone(),
+        effects: Some(effects),
+        required_approvals,
         cancel: cancel.clone(),
         updates,
         budget,

@@ -8,14 +8,14 @@ use std::future::Future;
 use std::sync::Arc;
 
 use pi_protocol::{
-    AgentMessage, AssistantMessage, CancelToken, History, Message, Model, ThinkingLevel, ToolCall,
-    ToolResultMessage, Usage, UserBlock,
+    AgentMessage, AssistantMessage, CancelToken, Effects, History, Message, Model, ThinkingLevel,
+    ToolCall, ToolResultMessage, Usage, UserBlock,
 };
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use crate::error::HookError;
-use crate::tool::{AgentTool, BoxFuture, ToolOutput};
+use crate::tool::{AgentTool, BoxFuture, RequiredApproval, ToolOutput};
 
 /// A hook with an argument of type `A` and a result of type `R`.
 pub type Hook<A, R> = Arc<dyn Fn(A) -> BoxFuture<'static, Result<R, HookError>> + Send + Sync>;
@@ -144,6 +144,8 @@ pub struct BeforeToolCall {
     pub tool_call: ToolCall,
     /// The validated arguments.
     pub args: Map<String, Value>,
+    /// The effects that the tool declares for these arguments.
+    pub effects: Effects,
     /// The transcript before the tool is executed.
     pub context: ContextView,
 }
@@ -155,6 +157,14 @@ pub enum Permission {
     Allow {
         /// Replaces the arguments. They are not validated again.
         arguments: Option<Map<String, Value>>,
+    },
+    /// Execute the tool if these approvals are given. The tool requests them; one that does not is
+    /// not executed.
+    Ask {
+        /// Replaces the arguments. They are not validated again.
+        arguments: Option<Map<String, Value>>,
+        /// The approvals, at least one.
+        approvals: Vec<RequiredApproval>,
     },
     /// Do not execute the tool. The call fails.
     Block {

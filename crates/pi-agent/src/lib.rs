@@ -75,7 +75,8 @@ pub use queue::{QueueMode, QueuedId};
 pub use repetition::{Repetition, RepetitionLimits};
 pub use settings::{RunSettings, SteeringDelivery};
 pub use tool::{
-    AgentTool, BoxFuture, ExecutionMode, FnTool, Invocation, ToolOutput, Updates, schema_of,
+    AgentTool, BoxFuture, ExecutionMode, FnTool, Invocation, RequiredApproval, ToolOutput, Updates,
+    schema_of,
 };
 pub use transcript::Convert;
 pub use unanswered::{UnansweredCalls, unanswered_calls};

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use futures_util::FutureExt as _;
 use pi_protocol::{Effects, Extent, FileEffect};
-use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::tool::AgentTool;
@@ -72,16 +71,14 @@ pub(crate) fn places(calls: &[Touched]) -> Vec<Place> {
 
 impl Touched {
     /// Returns the files that these calls touch. Names are only looked up if an order can matter.
-    pub(crate) async fn by(calls: &[(&dyn AgentTool, &Map<String, Value>)]) -> Vec<Self> {
-        let declared: Vec<Effects> =
-            calls.iter().map(|(tool, args)| effects(*tool, args)).collect();
-        let touching = declared
+    pub(crate) async fn by(calls: &[(&dyn AgentTool, &Effects)]) -> Vec<Self> {
+        let touching = calls
             .iter()
-            .filter(|effects| !effects.reads.is_empty() || !effects.writes.is_empty());
+            .filter(|(_, effects)| !effects.reads.is_empty() || !effects.writes.is_empty());
         let matters =
-            touching.count() > 1 && declared.iter().any(|effects| !effects.writes.is_empty());
+            touching.count() > 1 && calls.iter().any(|(_, effects)| !effects.writes.is_empty());
         let mut touched = Vec::new();
-        for ((tool, _), effects) in calls.iter().zip(declared) {
+        for (tool, effects) in calls {
             let mut call = Self::default();
             if matters {
                 for read in &effects.reads {
@@ -107,11 +104,6 @@ impl Touched {
             Extent::Listing | Extent::Tree => file.starts_with(path),
         })
     }
-}
-
-/// Returns the effects of a call. A tool that panics here has unknown effects.
-fn effects(tool: &dyn AgentTool, args: &Map<String, Value>) -> Effects {
-    std::panic::catch_unwind(AssertUnwindSafe(|| tool.effects(args))).unwrap_or_default()
 }
 
 /// Returns the name of a file. A tool that panics here keeps the path as the model wrote it.

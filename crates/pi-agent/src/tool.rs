@@ -24,65 +24,116 @@ use crate::limits::Limits;
 /// The future of a tool, hook or listener.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Defines methods of [`AgentTool`] that a decorator inherits from the tool it decorates.
+macro_rules! inherited {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident $(<$life:lifetime>)? (
+            & $($self_life:lifetime)? $self:ident $(, $argument:ident : $type:ty)*
+        ) -> $result:ty $default:block
+    )*) => {
+        $(
+            $(#[$meta])*
+            fn $name $(<$life>)? (
+                & $($self_life)? $self $(, $argument: $type)*
+            ) -> $result {
+                match $self.inner() {
+                    Some(inner) => inner.$name($($argument),*),
+                    None => $default,
+                }
+            }
+        )*
+    };
+}
+
 /// A tool that a model can call.
 ///
 /// Contract: `execute` receives arguments that match the declared schema, unless the tool validates
 /// them itself. It should end soon after
 /// its token is cancelled; if it does not, its future is dropped. A panic becomes an error result.
+///
+/// A decorator returns the tool that it decorates from [`inner`](AgentTool::inner) and overrides
+/// the methods that it changes; every other method is that of the inner tool.
 pub trait AgentTool: Send + Sync {
     /// Returns the declaration for the model: name, description, and the schema of the arguments.
     fn declaration(&self) -> &Tool;
 
-    /// Returns the name that users see.
-    fn label(&self) -> Cow<'_, str> {
-        Cow::Borrowed(&self.declaration().name)
-    }
+    /// Executes the tool with validated arguments.
+    fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 
-    /// Returns a line for the list of tools in a system prompt. A tool without one is not listed.
-    fn prompt_snippet(&self) -> Option<&str> {
+    /// Returns the tool that this one decorates.
+    fn inner(&self) -> Option<&dyn AgentTool> {
         None
     }
 
-    /// Returns guidelines on using the tool for a system prompt, one sentence each.
-    fn prompt_guidelines(&self) -> &[String] {
-        &[]
-    }
+    // A method with a default belongs in here: outside, decorators would not forward it.
+    inherited! {
+        /// Returns the name that users see.
+        fn label(&self) -> Cow<'_, str> {
+            Cow::Borrowed(&self.declaration().name)
+        }
 
-    /// Returns whether the tool can be executed in parallel with other calls of the same turn.
-    fn execution_mode(&self) -> ExecutionMode {
-        ExecutionMode::Parallel
-    }
+        /// Returns a line for the list of tools in a system prompt. A tool without one is not
+        /// listed.
+        fn prompt_snippet(&self) -> Option<&str> {
+            None
+        }
 
-    /// Changes arguments before they are validated, for example from an older schema. Returns
-    /// `None` if they need no change.
-    fn prepare_arguments<'a>(
-        &'a self,
-        _raw: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
+        /// Returns guidelines on using the tool for a system prompt, one sentence each.
+        fn prompt_guidelines(&self) -> &[String] {
+            &[]
+        }
 
-    /// Returns true if the tool validates its arguments itself. The loop then passes them on as the
-    /// model wrote them, and the declared schema only informs the model.
-    fn validates_arguments(&self) -> bool {
-        false
-    }
+        /// Returns whether the tool can be executed in parallel with other calls of the same turn.
+        fn execution_mode(&self) -> ExecutionMode {
+            ExecutionMode::Parallel
+        }
 
-    /// Declares what a call with these arguments reads, writes, runs and connects to. The
-    /// arguments may not match the schema. A tool that does not override this has unknown effects.
-    fn effects(&self, _arguments: &Map<String, Value>) -> Effects {
-        Effects::unknown()
-    }
+        /// Changes arguments before they are validated, for example from an older schema. Returns
+        /// `None` if they need no change.
+        fn prepare_arguments<'a>(
+            &'a self,
+            raw: &'a Map<String, Value>
+        ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
+            Box::pin(std::future::ready(Ok(None)))
+        }
 
-    /// Returns one name for all spellings of a path in the declared effects, such as its real path.
-    /// Calls of one turn that touch the same file are executed in the order of the message. The
-    /// default is the path as the model wrote it.
-    fn identify_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, PathBuf> {
-        Box::pin(std::future::ready(PathBuf::from(path)))
-    }
+        /// Returns true if the tool validates its arguments itself. The loop then passes them on as
+        /// the model wrote them, and the declared schema only informs the model.
+        fn validates_arguments(&self) -> bool {
+            false
+        }
 
-    /// Executes the tool with validated arguments.
-    fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+        /// Declares what a call with these arguments reads, writes, runs and connects to. The
+        /// arguments may not match the schema. A tool that does not override this has unknown
+        /// effects. The loop calls this once per call, and again only if the arguments change.
+        fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+            Effects::unknown()
+        }
+
+        /// Returns true if the tool requests the approvals in
+        /// [`Invocation::required_approvals`] before it does anything. A call of any other tool
+        /// that requires approval is refused.
+        fn requests_approval(&self) -> bool {
+            false
+        }
+
+        /// Returns one name for all spellings of a path in the declared effects, such as its real
+        /// path. Calls of one turn that touch the same file are executed in the order of the
+        /// message. The default is the path as the model wrote it.
+        fn identify_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, PathBuf> {
+            Box::pin(std::future::ready(PathBuf::from(path)))
+        }
+    }
+}
+
+/// A decision before a call that the call may run only after approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredApproval {
+    /// Reason for the approver.
+    pub reason: String,
+    /// Name of what requires the approval.
+    pub by: String,
 }
 
 /// The order in which the tool calls of one turn are executed.
@@ -103,6 +154,10 @@ pub struct Invocation {
     pub id: String,
     /// The validated arguments.
     pub arguments: Map<String, Value>,
+    /// The effects that the tool declared for these arguments; `None` if it was not asked.
+    pub effects: Option<Effects>,
+    /// The approvals without which the call may not run.
+    pub required_approvals: Vec<RequiredApproval>,
     /// Cancelled when the run is aborted.
     pub cancel: CancelToken,
     /// Receives progress reports.
@@ -122,7 +177,8 @@ impl Invocation {
         updates: Updates,
     ) -> Self {
         let budget = Budget::new(Limits::default());
-        Self { id: id.into(), arguments, cancel, updates, budget }
+        let (effects, required_approvals) = (None, Vec::new());
+        Self { id: id.into(), arguments, effects, required_approvals, cancel, updates, budget }
     }
 
     /// Sets the budget of the call.

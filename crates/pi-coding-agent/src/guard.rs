@@ -21,7 +21,6 @@ mod judge;
 mod notes;
 mod plan;
 mod redaction;
-mod required;
 mod reviewer;
 pub mod rules;
 mod sandbox;
@@ -62,7 +61,6 @@ use crate::tap::Tap;
 use crate::{Diagnostic, Environment, Omission};
 use checkpoint::TakeCheckpoint;
 use decision::EmitDecision;
-use required::RequiredApprovals;
 use sandbox::{Escalation, Sandbox};
 pub(crate) use watch::describe as describe_refused;
 use watch::{Watcher, Watching};
@@ -110,7 +108,6 @@ pub struct Guard {
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
     secrets: Secrets,
-    required: RequiredApprovals,
     on_request: OnceLock<ObserveRequest>,
 }
 
@@ -167,7 +164,6 @@ impl Guard {
             asking: tokio::sync::Mutex::default(),
             sandbox,
             secrets,
-            required: RequiredApprovals::default(),
             on_request: OnceLock::new(),
         })
     }

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod budget;
+mod decisions;
 mod env;
 mod examples;
 mod grammar;

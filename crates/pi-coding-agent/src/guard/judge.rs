@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use pi_agent::RequiredApproval;
 use pi_config::settings::Profile;
 use pi_guard::Decision;
 use pi_guard::confine::{HostFilter, Network, host_matches};
@@ -118,15 +119,15 @@ impl Guard {
 
     /// Judges a tool call by the rules for its tool and by each of its effects.
     pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgment {
-        self.judge_with(call, workspace, None)
+        self.judge_with(call, workspace, &[])
     }
 
-    /// Judges a tool call that something else than a rule requires approval for.
+    /// Judges a tool call for which something else than a rule requires approval, too.
     pub(super) fn judge_with(
         &self,
         call: Call<'_>,
         workspace: &Workspace,
-        required: Option<&Part>,
+        required: &[RequiredApproval],
     ) -> Judgment {
         let rule = self.policy().check_tool(call.tool, call.arguments);
         // A rule for the tool answers what the tool itself leaves open, but no restriction of
@@ -162,7 +163,7 @@ impl Guard {
             let scope = Scope::Tool { name: call.tool.to_owned() };
             parts.push(Part::new(call.tool, Decision::Allow, reason, scope));
         }
-        parts.extend(required.cloned());
+        parts.extend(required.iter().map(|approval| required_part(call, approval)));
         let action = match call.origin {
             ToolOrigin::External => Action::Outside,
             ToolOrigin::Builtin if call.effects.runs.is_empty() => Action::File,
@@ -324,6 +325,17 @@ impl Judgment {
         text.push_str(". Do not work around this: continue without it, or tell the user.");
         text
     }
+}
+
+/// Returns the part of a call that stands for a required approval. An approval for the session
+/// covers the same call with the same arguments only.
+fn required_part(call: Call<'_>, approval: &RequiredApproval) -> Part {
+    let arguments = Value::Object(call.arguments.clone()).to_string();
+    let scope = Scope::Exactly { words: vec![call.tool.to_owned(), arguments] };
+    let mut part = Part::new(call.tool, Decision::Ask, approval.reason.clone(), scope);
+    // It asks like a rule: no lasting approval replaces it.
+    part.rule = Some(approval.by.clone());
+    part
 }
 
 /// Returns the declared files with the access to each.

@@ -1,11 +1,10 @@
 //! A tool behind the guard: judged before it runs, sandboxed while it runs, redacted afterwards.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_agent::{
-    AgentTool, BoxFuture, Budget, ExecutionMode, Invocation, ToolError, ToolOutput, Updates,
+    AgentTool, BoxFuture, Budget, Invocation, RequiredApproval, ToolError, ToolOutput, Updates,
 };
 use pi_config::settings::ApprovalPolicy;
 use pi_guard::Decision;
@@ -57,9 +56,13 @@ impl Guarded {
 
     async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let Invocation { id, arguments: given, cancel, updates, budget, .. } = invocation;
-        let arguments = self.guard.restore(&self.inner.effects(&given), given.clone())?;
-        // Declared again: a path may have contained a placeholder.
-        let effects = self.inner.effects(&arguments);
+        let declared = invocation.effects.unwrap_or_else(|| self.inner.effects(&given));
+        let arguments = self.guard.restore(&declared, given.clone())?;
+        // Declared again if something was restored: a path may have contained a placeholder.
+        let effects = match arguments == given {
+            true => declared,
+            false => self.inner.effects(&arguments),
+        };
         let updates = self.guard.redact_updates(updates);
         let call = Call {
             tool: self.name(),
@@ -72,7 +75,9 @@ impl Guarded {
             && effects.is_read_only()
             && effects.reads.is_empty();
         let tapped = TappedCall { id: &id, tool: self.name(), arguments: &given, is_internal };
-        let Admission::Granted(judgment, note) = self.admit(call, tapped, &cancel).await? else {
+        let required = &invocation.required_approvals;
+        let admission = self.admit(call, required, tapped, &cancel).await?;
+        let Admission::Granted(judgment, note) = admission else {
             return Ok(ToolOutput::suspended("Waits for approval."));
         };
         let run = async {
@@ -132,15 +137,15 @@ impl Guarded {
     async fn admit(
         &self,
         call: Call<'_>,
+        required: &[RequiredApproval],
         tapped: TappedCall<'_>,
         cancel: &CancelToken,
     ) -> Result<Admission, ToolError> {
         let what = call.describe();
         let decided = |decision, reasons| self.guard.decided(tapped, &what, decision, reasons);
         let cwd = self.workspace.cwd().to_string_lossy();
-        let required = self.guard.take_required(tapped.id, call);
         loop {
-            let judgment = self.guard.judge_with(call, &self.workspace, required.as_ref());
+            let judgment = self.guard.judge_with(call, &self.workspace, required);
             match judgment.outcome {
                 Outcome::Run => {
                     decided(CallDecision::Run, Vec::new()).await;
@@ -390,42 +395,17 @@ impl Attempt<'_> {
     }
 }
 
-// A method of the trait that is not forwarded would silently change the tool.
-#[deny(clippy::missing_trait_methods)]
 impl AgentTool for Guarded {
+    fn inner(&self) -> Option<&dyn AgentTool> {
+        Some(&*self.inner)
+    }
+
     fn declaration(&self) -> &Tool {
         self.inner.declaration()
     }
 
-    fn label(&self) -> Cow<'_, str> {
-        self.inner.label()
-    }
-
-    fn prompt_snippet(&self) -> Option<&str> {
-        self.inner.prompt_snippet()
-    }
-
-    fn prompt_guidelines(&self) -> &[String] {
-        self.inner.prompt_guidelines()
-    }
-
-    fn execution_mode(&self) -> ExecutionMode {
-        self.inner.execution_mode()
-    }
-
-    fn prepare_arguments<'a>(
-        &'a self,
-        raw: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
-        self.inner.prepare_arguments(raw)
-    }
-
-    fn validates_arguments(&self) -> bool {
-        self.inner.validates_arguments()
-    }
-
-    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
-        self.inner.effects(arguments)
+    fn requests_approval(&self) -> bool {
+        true
     }
 
     /// Files have the same names for all tools: an extension and a built-in tool may both write one.

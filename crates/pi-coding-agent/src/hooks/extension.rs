@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pi_agent::OutputChange;
+use pi_agent::{OutputChange, RequiredApproval};
 use pi_protocol::{CancelToken, CustomEntryMessage, EntryBody, UserBlock, UserContent};
 use pi_session::ExtensionMessage;
 use serde_json::{Map, Value, json};
@@ -135,12 +135,12 @@ impl SessionHooks {
             session.intervene(told(block, InterventionAction::Block)).await;
             return Ok(ToolDecision::block(refusal(block)));
         }
-        let mut decision = ToolDecision::allow();
-        if let Some((report, input)) = updated_input {
-            match session.check_arguments(&call.tool_name, &input) {
-                Ok(input) => {
+        let mut input = None;
+        if let Some((report, updated)) = updated_input {
+            match session.check_arguments(&call.tool_name, &updated) {
+                Ok(updated) => {
                     session.intervene(told(&report, InterventionAction::Rewrite)).await;
-                    decision = ToolDecision::Allow { input: Some(input) };
+                    input = Some(updated);
                 }
                 Err(problem) => {
                     let error = format!("hook {}: invalid updatedInput: {problem}", report.hook);
@@ -151,17 +151,16 @@ impl SessionHooks {
                 }
             }
         }
+        let mut approvals = Vec::new();
         if let Some(ask) = &ask {
             session.intervene(told(ask, InterventionAction::Ask)).await;
-            if let Some(guard) = session.guard() {
-                let reason = format!("hook {}: {}", ask.hook, ask.reason);
-                guard.require_approval(id, reason);
-            }
+            let reason = format!("hook {}: {}", ask.hook, ask.reason);
+            approvals.push(RequiredApproval { reason, by: "hook".to_owned() });
         }
         if !texts.is_empty() {
             self.state().of_calls.insert(id.to_owned(), texts);
         }
-        Ok(decision)
+        Ok(ToolDecision::requiring(input, approvals))
     }
 
     async fn after_tool(

@@ -124,11 +124,13 @@ impl McpExtension {
             let tools = self.state.tools.lock().unwrap_or_else(PoisonError::into_inner);
             tools.get(&call.tool_name).cloned()
         };
-        let guard = session.guard().map(|guard| &**guard);
         match tool {
-            Some(tool) => judge::tool_call(call, &tool, &self.servers.0.pins, guard),
+            Some(tool) => {
+                let guard = session.guard().map(|guard| &**guard);
+                judge::tool_call(call, &tool, &self.servers.0.pins, guard)
+            }
             None if resources::TOOLS.contains(&call.tool_name.as_str()) => {
-                judge::resource_call(call, &self.servers, guard)
+                judge::resource_call(call, &self.servers)
             }
             None => ToolDecision::allow(),
         }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use pi_agent::RequiredApproval;
 use pi_guard::policy::Scope as ApprovedScope;
 use serde_json::Value;
 
@@ -28,43 +29,40 @@ pub(super) fn tool_call(
     if approval == Some(Approval::Deny) {
         return denied(&tool.remote, server);
     }
-    let Some(guard) = guard else { return ToolDecision::allow() };
+    if approval == Some(Approval::Allow)
+        && let Some(guard) = guard
+    {
+        guard.approvals().add(&[ApprovedScope::Tool { name: call.tool_name.clone() }]);
+    }
+    let mut approvals = Vec::new();
     if pins.is_changed(server.fingerprint(), &tool.remote, &tool.hash) {
         let reason = format!(
             "the MCP server {} changed the description of {} since it was approved",
             server.name, tool.remote
         );
-        guard.require_approval(&call.tool_call_id, reason);
+        approvals.push(RequiredApproval { reason, by: "pin".to_owned() });
     } else if approval == Some(Approval::Ask) {
-        guard.require_approval(&call.tool_call_id, asked(server));
+        approvals.push(asked(server));
     }
-    if approval == Some(Approval::Allow) {
-        guard.approvals().add(&[ApprovedScope::Tool { name: call.tool_name.clone() }]);
-    }
-    ToolDecision::allow()
+    ToolDecision::requiring(None, approvals)
 }
 
 /// Judges the call of a tool for resources. The tool serves all servers, so the approval of one
 /// server cannot allow it; a list without a server leaves out those that are denied.
-pub(super) fn resource_call(
-    call: &ToolCall,
-    servers: &McpServers,
-    guard: Option<&Guard>,
-) -> ToolDecision {
+pub(super) fn resource_call(call: &ToolCall, servers: &McpServers) -> ToolDecision {
+    let mut approvals = Vec::new();
     let named = call.input.get("server").and_then(Value::as_str);
     let is_concerned = |server: &&Arc<Server>| named.is_none_or(|name| server.name == name);
     for server in servers.all().iter().filter(is_concerned) {
         match server.config.approvals.get(&call.tool_name) {
             Some(Approval::Deny) if named.is_some() => return denied(&call.tool_name, server),
             Some(Approval::Ask) if resources::has_resources(server) => {
-                if let Some(guard) = guard {
-                    guard.require_approval(&call.tool_call_id, asked(server));
-                }
+                approvals.push(asked(server));
             }
             _ => {}
         }
     }
-    ToolDecision::allow()
+    ToolDecision::requiring(None, approvals)
 }
 
 fn denied(tool: &str, server: &Server) -> ToolDecision {
@@ -75,6 +73,7 @@ fn denied(tool: &str, server: &Server) -> ToolDecision {
     ))
 }
 
-fn asked(server: &Server) -> String {
-    format!("mcp.json asks for calls of the server {}", server.name)
+fn asked(server: &Server) -> RequiredApproval {
+    let reason = format!("mcp.json asks for calls of the server {}", server.name);
+    RequiredApproval { reason, by: "mcp.json".to_owned() }
 }

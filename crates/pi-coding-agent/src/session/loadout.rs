@@ -1,13 +1,10 @@
 //! The tools of the next request, as the active tools want them to be declared.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput};
-use pi_protocol::{AgentMessage, Effects, History, Message, MessageContent, SystemMessage, Tool};
-use serde_json::{Map, Value};
+use pi_agent::{AgentTool, BoxFuture, Invocation, ToolError, ToolOutput};
+use pi_protocol::{AgentMessage, History, Message, MessageContent, SystemMessage, Tool};
 
 use super::{AgentSession, lock};
 use crate::extension::{Loadout, LoadoutChange};
@@ -145,43 +142,12 @@ struct Described {
 }
 
 impl AgentTool for Described {
+    fn inner(&self) -> Option<&dyn AgentTool> {
+        Some(&*self.inner)
+    }
+
     fn declaration(&self) -> &Tool {
         &self.declaration
-    }
-
-    fn label(&self) -> Cow<'_, str> {
-        self.inner.label()
-    }
-
-    fn prompt_snippet(&self) -> Option<&str> {
-        self.inner.prompt_snippet()
-    }
-
-    fn prompt_guidelines(&self) -> &[String] {
-        self.inner.prompt_guidelines()
-    }
-
-    fn execution_mode(&self) -> ExecutionMode {
-        self.inner.execution_mode()
-    }
-
-    fn prepare_arguments<'a>(
-        &'a self,
-        raw: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Option<Map<String, Value>>, ToolError>> {
-        self.inner.prepare_arguments(raw)
-    }
-
-    fn validates_arguments(&self) -> bool {
-        self.inner.validates_arguments()
-    }
-
-    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
-        self.inner.effects(arguments)
-    }
-
-    fn identify_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, PathBuf> {
-        self.inner.identify_file(path)
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {

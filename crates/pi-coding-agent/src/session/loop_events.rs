@@ -161,13 +161,14 @@ impl AgentSession {
 
     async fn permission(&self, call: BeforeToolCall, parent: Option<Arc<str>>) -> Permission {
         let (name, id) = (&call.tool_call.name, &call.tool_call.id);
-        let effects = self.0.toolbox.effects(name, &call.args);
-        let mut question = ToolCall::new(name, id, Arc::new(call.args), effects);
+        let mut question = ToolCall::new(name, id, Arc::new(call.args), call.effects);
         question.parent_tool_call_id = parent.as_deref().map(str::to_owned);
         let asked = self.ask(question).await;
         match asked.answer {
-            Ok(ToolDecision::Allow { input: None }) => Permission::allow(),
-            Ok(ToolDecision::Allow { input: Some(input) }) => Permission::allow_with(input),
+            Ok(ToolDecision::Allow { input: arguments }) => Permission::Allow { arguments },
+            Ok(ToolDecision::Ask { input: arguments, approvals }) => {
+                Permission::Ask { arguments, approvals }
+            }
             Ok(ToolDecision::Block { reason, terminate }) => {
                 Permission::Block { reason, terminate }
             }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use pi_agent::{AgentTool, BoxFuture, FnTool, ToolOutput};
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::extension::{Dialog, DialogAnswer, Ui};
+use pi_coding_agent::extension::{Dialog, DialogAnswer, Handlers, ToolCall, ToolDecision, Ui};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Outcome};
 use pi_coding_agent::session::{AgentSession, BashError, BashOptions, PromptOptions};
 use pi_coding_agent::{
@@ -506,4 +506,77 @@ async fn the_user_approves_through_the_ui() {
             insta::assert_snapshot!("an_approval_request", shown);
         }
     }
+}
+
+/// An extension that answers calls of `bash` by their command.
+fn deciding(
+    path: &str,
+    decide: impl Fn(&str) -> ToolDecision + Clone + Send + Sync + 'static,
+) -> Arc<Handlers> {
+    Arc::new(Handlers::new(path).on(move |call: ToolCall, _| {
+        let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
+        std::future::ready(Ok(decide(command)))
+    }))
+}
+
+#[tokio::test]
+async fn extensions_ask_for_one_call_and_all_their_reasons_are_shown() {
+    let approver = Prepared::with([ApprovalDecision::Once]);
+    let test = GuardTest::new(json!({}), "").approver(&approver);
+    let mut options = test.options();
+    let ask = |by: &'static str| {
+        move |command: &str| match command.contains("ask") {
+            true => ToolDecision::ask(format!("{by} wants to know"), by),
+            false => ToolDecision::allow(),
+        }
+    };
+    let block = |command: &str| match command.contains("block") {
+        true => ToolDecision::block("blocked"),
+        false => ToolDecision::allow(),
+    };
+    options.extensions = vec![
+        deciding("test:first", ask("first")),
+        deciding("test:second", ask("second")),
+        deciding("test:third", block),
+    ];
+    let session = create_agent_session(options).await.unwrap().runtime.session();
+    let call = async |command: &str| {
+        let arguments = json!({"command": command}).to_string();
+        test.model.push(Reply::new().raw_tool_call("same-id", "bash", arguments));
+        test.model.push(Reply::new().text("Done."));
+        session.prompt("Go", PromptOptions::default()).await.unwrap();
+        let messages = session.messages();
+        let result = messages.iter().rev().find_map(|message| match message {
+            AgentMessage::Llm(Message::ToolResult(result)) => result.content[0].as_text(),
+            _ => None,
+        });
+        result.unwrap().to_owned()
+    };
+    // A later extension blocks the call, so that no approval is requested for it.
+    assert_eq!(call("echo ask block").await, "blocked");
+    // The demand does not outlive the call: the next one has the same id.
+    assert_eq!(call("echo fine").await, "fine\n");
+    assert_eq!(approver.requests().len(), 0);
+    assert_eq!(call("echo ask").await, "ask\n");
+    let requests = approver.requests();
+    assert_eq!(requests.len(), 1);
+    assert_eq!(
+        requests[0].reasons(),
+        ["bash: first wants to know [first]", "bash: second wants to know [second]"]
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_an_extension_asks_about_is_refused_unattended() {
+    let guard = json!({"profile": "unattended", "sandbox": "off", "network": "on",
+        "require": "none"});
+    let rules = "[[command]]\nprefix = [\"echo\"]\ndecision = \"allow\"\n";
+    let test = GuardTest::new(guard, rules);
+    let mut options = test.options();
+    options.extensions =
+        vec![deciding("test:asking", |_| ToolDecision::ask("is this wise?", "test"))];
+    let session = create_agent_session(options).await.unwrap().runtime.session();
+    let (text, failed) = test.bash(&session, "echo ran").await;
+    assert!(failed && text.contains("bash: is this wise? [test]"), "{text}");
+    assert!(text.contains("the approval policy is `never`"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_agent::{OutputChange, ToolOutput};
+use pi_agent::{OutputChange, RequiredApproval, ToolOutput};
 use pi_protocol::Effects;
 use serde_json::{Map, Value, json};
 
@@ -50,6 +50,13 @@ pub enum ToolDecision {
         /// Replacement for the arguments, which is not validated again.
         input: Option<Map<String, Value>>,
     },
+    /// The call runs if each of these approvals is given, whatever the rules allow.
+    Ask {
+        /// Replacement for the arguments, which is not validated again.
+        input: Option<Map<String, Value>>,
+        /// The approvals, at least one.
+        approvals: Vec<RequiredApproval>,
+    },
     /// The call does not run.
     Block {
         /// Reason for the model.
@@ -71,6 +78,20 @@ impl ToolDecision {
         Self::Allow { input: None }
     }
 
+    /// Lets the call run after an approval, with a reason for the approver and the name of what
+    /// requires it.
+    pub fn ask(reason: impl Into<String>, by: impl Into<String>) -> Self {
+        Self::requiring(None, vec![RequiredApproval { reason: reason.into(), by: by.into() }])
+    }
+
+    /// Lets the call run after these approvals, if there are any.
+    pub(crate) fn requiring(
+        input: Option<Map<String, Value>>,
+        approvals: Vec<RequiredApproval>,
+    ) -> Self {
+        if approvals.is_empty() { Self::Allow { input } } else { Self::Ask { input, approvals } }
+    }
+
     /// Blocks the call with a reason for the model.
     pub fn block(reason: impl Into<String>) -> Self {
         Self::Block { reason: Some(reason.into()), terminate: false }
@@ -82,19 +103,29 @@ impl Ask for ToolCall {
     const ON_FAILURE: OnFailure = OnFailure::Stop;
     wrapping!(ToolCall);
 
+    /// A block decides. The approvals of all extensions are required, and the last replacement of
+    /// the arguments counts.
     fn merge(&mut self, combined: &mut ToolDecision, answer: ToolDecision) -> Flow {
-        match answer {
-            ToolDecision::Allow { input: None } => Flow::Next,
-            ToolDecision::Allow { input: Some(input) } => {
-                self.input = Arc::new(input.clone());
-                *combined = ToolDecision::Allow { input: Some(input) };
-                Flow::Next
-            }
+        let (input, approvals) = match answer {
+            ToolDecision::Allow { input } => (input, Vec::new()),
+            ToolDecision::Ask { input, approvals } => (input, approvals),
             block @ ToolDecision::Block { .. } => {
                 *combined = block;
-                Flow::Stop
+                return Flow::Stop;
             }
+        };
+        if let Some(input) = &input {
+            self.input = Arc::new(input.clone());
         }
+        let (earlier, mut all) = match std::mem::take(combined) {
+            ToolDecision::Allow { input } => (input, Vec::new()),
+            ToolDecision::Ask { input, approvals } => (input, approvals),
+            // The question stopped there.
+            ToolDecision::Block { .. } => (None, Vec::new()),
+        };
+        all.extend(approvals);
+        *combined = ToolDecision::requiring(input.or(earlier), all);
+        Flow::Next
     }
 
     fn payload(&self) -> Value {

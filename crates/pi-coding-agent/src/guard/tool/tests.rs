@@ -1,10 +1,11 @@
 //! Guarded tools that the integration tests cannot build: built-in tools with other effects.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::sync::Mutex;
 
-use pi_agent::FnTool;
+use pi_agent::{ExecutionMode, FnTool};
 use pi_config::SettingsStore;
 use pi_guard::policy::{Layer, RuleFile};
 use pi_guard::secrets::Secrets;
