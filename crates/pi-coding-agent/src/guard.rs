@@ -19,6 +19,7 @@ mod directory;
 mod extension_action;
 mod judge;
 mod notes;
+mod parts;
 mod plan;
 mod redaction;
 mod reviewer;
@@ -38,7 +39,6 @@ use pi_config::settings::Profile;
 use pi_guard::confine::{Confined, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
-use pi_tools::supervisor::Supervisor;
 use pi_tools::{Host, Workspace};
 
 pub use announce::{AnnounceCall, StartedCall};
@@ -59,11 +59,12 @@ pub use untrusted::{is_untrusted, mark_untrusted};
 
 use crate::tap::Tap;
 use crate::{Diagnostic, Environment, Omission};
-use checkpoint::TakeCheckpoint;
-use decision::EmitDecision;
+pub(crate) use checkpoint::Checkpoints;
+pub(crate) use decision::EmitDecision;
+pub(crate) use parts::{GuardParts, RemoteDirectories, Walls};
 use sandbox::{Escalation, Sandbox};
+use watch::Watching;
 pub(crate) use watch::describe as describe_refused;
-use watch::{Watcher, Watching};
 
 /// The reasons why a session cannot be guarded, and therefore does not start.
 #[derive(Debug, thiserror::Error)]
@@ -94,16 +95,15 @@ pub struct Guard {
     environment: Environment,
     policy: Arc<RwLock<Policy>>,
     /// Directories of the tools, if they work on another machine.
-    remote: OnceLock<RemoteDirectories>,
+    remote: Option<RemoteDirectories>,
     approvals: Approvals,
     approver: Option<Arc<dyn Approver>>,
-    /// Takes a checkpoint of the workspace, if the session has them.
-    checkpoints: OnceLock<TakeCheckpoint>,
+    checkpoints: Checkpoints,
     /// Records calls before they are executed.
-    announce: OnceLock<AnnounceCall>,
+    announce: Option<AnnounceCall>,
     /// Emits decisions, if the guard belongs to a session.
-    emit_decision: OnceLock<EmitDecision>,
-    tap: OnceLock<Arc<dyn Tap>>,
+    emit_decision: Option<EmitDecision>,
+    tap: Option<Arc<dyn Tap>>,
     /// Held while an approval is pending, so that only one is pending at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
@@ -114,60 +114,7 @@ pub struct Guard {
 /// Observes requests for approval, before they are decided.
 pub(crate) type ObserveRequest = Box<dyn Fn(&ApprovalRequest) + Send + Sync>;
 
-/// The directories of tools on another machine, to which rules refer there.
-struct RemoteDirectories {
-    cwd: PathBuf,
-    home: Option<PathBuf>,
-}
-
 impl Guard {
-    /// Creates a guard. A required sandbox is set up here, so that a machine that does not support
-    /// it is reported before any command runs.
-    pub(crate) fn new(
-        plan: GuardPlan,
-        environment: &Environment,
-        policy: Policy,
-        approver: Option<Arc<dyn Approver>>,
-        approvals: Approvals,
-        supervisor: Option<Supervisor>,
-        secrets: Secrets,
-    ) -> Result<Self, GuardError> {
-        let programs = {
-            let resolve = |name: &str| resolve(environment, name);
-            policy.forbidden_programs(&resolve)
-        };
-        let policy = Arc::new(RwLock::new(policy));
-        let sandbox = Sandbox::new(
-            plan.clone(),
-            environment.clone(),
-            supervisor,
-            programs,
-            judge::host_filter(&plan, &policy, &approvals),
-            Watcher::new(plan.is_local, &policy, &approvals, environment),
-        );
-        sandbox.prepare()?;
-        {
-            let mut policy = policy.write().unwrap_or_else(PoisonError::into_inner);
-            *policy = policy.clone().with_defaults(plan.defaults(sandbox.is_effective()));
-        }
-        Ok(Self {
-            plan,
-            environment: environment.clone(),
-            policy,
-            remote: OnceLock::new(),
-            checkpoints: OnceLock::new(),
-            announce: OnceLock::new(),
-            emit_decision: OnceLock::new(),
-            tap: OnceLock::new(),
-            approvals,
-            approver,
-            asking: tokio::sync::Mutex::default(),
-            sandbox,
-            secrets,
-            on_request: OnceLock::new(),
-        })
-    }
-
     /// Returns the effective configuration.
     pub fn plan(&self) -> &GuardPlan {
         &self.plan
@@ -185,7 +132,7 @@ impl Guard {
 
     /// Returns the confinement of commands if the sandbox is on.
     pub fn confined(&self) -> Option<Arc<Confined>> {
-        if self.plan.is_sandboxed() { self.sandbox.in_use() } else { None }
+        self.sandbox.confined()
     }
 
     /// Returns the same for a command of a user, of which every program is judged by the rules.
@@ -202,12 +149,7 @@ impl Guard {
     /// Returns the sandboxed executor for the tools of this session; `None` if the sandbox is off
     /// or cannot be created and is not required.
     pub fn host(&self) -> Result<Option<Host>, GuardError> {
-        if self.confined().is_none() {
-            return Ok(None);
-        }
-        let host = self.sandbox.host(None, Watching::Unapproved);
-        let host = host.map_err(|error| SandboxError::Prepare(std::io::Error::other(error)))?;
-        Ok(Some(host))
+        self.sandbox.session_host()
     }
 
     /// Returns the workspace for commands of the user, which count as approved.
@@ -227,13 +169,6 @@ impl Guard {
             Ok(host) => Arc::new((**workspace).clone().with_executor(Arc::new(host))),
             Err(_) => Arc::clone(workspace),
         }
-    }
-
-    /// Sets the directories of tools on another machine, to which relative paths and `~` in rules
-    /// refer.
-    pub(crate) fn set_remote_directories(&self, cwd: PathBuf, home: Option<PathBuf>) {
-        // Set once, before the first call of a tool.
-        let _ = self.remote.set(RemoteDirectories { cwd, home });
     }
 
     /// Returns a test for files whose content searches must leave out.
@@ -257,7 +192,7 @@ impl Guard {
         let is_local = self.plan.is_local;
         let resolve = |name: &str| if is_local { resolve(&self.environment, name) } else { None };
         let real = |path: &Path| Some(self.real_path(path));
-        let (cwd, home) = match self.remote.get() {
+        let (cwd, home) = match &self.remote {
             Some(remote) => (&remote.cwd, &remote.home),
             None => (&self.environment.cwd, &self.environment.home),
         };

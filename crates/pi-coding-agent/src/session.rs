@@ -30,6 +30,7 @@ mod pending;
 mod phase;
 mod prompt;
 mod provider_hooks;
+mod providers;
 mod queue;
 mod rate_limits;
 mod resume;
@@ -82,35 +83,50 @@ pub use tree::{Navigation, NavigationError, NavigationResult, UserMessageInfo};
 use crate::extension::{
     Ask, Asked, ExtensionContext, ExtensionFailure, Extensions, NotifyKind, Ui,
 };
-use crate::guard::Guard;
+use crate::guard::{EmitDecision, Guard};
 use crate::mcp::McpServers;
 use crate::models::ModelRegistry;
 use crate::tool_search::ToolIndex;
 use cache_health::CacheHealth;
-use cache_warming::{CacheWarmer, WarmedProvider};
+use cache_warming::CacheWarmer;
 use context::ContextState;
 use nested_calls::NestedCalls;
 use pending::Pending;
 use phase::Activity;
-use provider_hooks::{Chunks, RoutingProvider};
+use provider_hooks::Chunks;
+use providers::Providers;
 use rate_limits::LimitLog;
 use selection::Selection;
 use shell::RunningCommands;
 use toolbox::Toolbox;
-use virtual_model::{Routing, VirtualProvider};
+use virtual_model::Routing;
 
 /// A handle to a session; clones are the same session.
 #[derive(Clone)]
 pub struct AgentSession(Arc<Inner>);
 
-/// A handle that does not keep the session alive.
+/// A handle that does not keep the session alive. It can be made before the session, for parts that
+/// the session is made from.
 #[derive(Clone, Default)]
-pub struct WeakAgentSession(Weak<Inner>);
+pub struct WeakAgentSession(Arc<OnceLock<Weak<Inner>>>);
 
 impl WeakAgentSession {
-    /// Returns the session, if it is still alive.
+    /// Returns the session, if it exists.
     pub fn upgrade(&self) -> Option<AgentSession> {
-        self.0.upgrade().map(AgentSession)
+        self.0.get()?.upgrade().map(AgentSession)
+    }
+
+    /// Returns the function that emits the decisions of the session's guard.
+    pub(crate) fn emit_decisions(&self) -> EmitDecision {
+        let this = self.clone();
+        Box::new(move |decision| {
+            let this = this.clone();
+            Box::pin(async move {
+                if let Some(session) = this.upgrade() {
+                    session.emit(SessionEvent::ToolDecision { decision }).await;
+                }
+            })
+        })
     }
 }
 
@@ -157,43 +173,27 @@ struct Inner {
 impl AgentSession {
     /// Puts a session together. Its state is restored from the log; a new log begins with the
     /// model and the thinking level.
-    pub fn new(parts: SessionParts) -> Result<Self, SessionError> {
-        let mut log = parts.session;
-        let outline = log.outline()?;
+    pub fn new(mut parts: SessionParts) -> Result<Self, SessionError> {
+        let outline = parts.session.outline()?;
         let is_new = outline.message_count == 0;
         if let Some(model) = &parts.model
             && is_new
         {
-            log.append_model(&model.provider, &model.id)?;
+            parts.session.append_model(&model.provider, &model.id)?;
         }
-        if is_new || !log.has_thinking_level() {
-            log.append_thinking_level(parts.thinking_level.as_str())?;
+        if is_new || !parts.session.has_thinking_level() {
+            parts.session.append_thinking_level(parts.thinking_level.as_str())?;
         }
         let registry = parts.extensions.registry().clone();
         let limits = LimitLog::default();
-        let this: Arc<OnceLock<WeakAgentSession>> = Arc::default();
-        let routed = |provider: Arc<dyn Provider>, is_loop: bool| -> Arc<dyn Provider> {
-            Arc::new(VirtualProvider { provider, session: Arc::clone(&this), is_loop })
-        };
-        let provider: Arc<dyn Provider> = Arc::new(RoutingProvider {
-            client: parts.provider,
-            registry: registry.clone(),
-            models: parts.models.clone(),
-            limits: limits.clone(),
-        });
-        let provider = match &parts.tap {
-            Some(tap) => tap.provider(provider),
-            None => provider,
-        };
-        let provider = routed(provider, false);
+        let this = parts.this.clone();
+        let warmer = Arc::new(CacheWarmer::new(this.clone()));
+        let providers = Providers::new(&parts, &warmer, &limits);
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
         let mut settings = RunSettings::new(model);
         settings.thinking_level = parts.thinking_level;
         settings.convert = Some(loop_events::convert(parts.settings.block_images));
-        let warmer: Arc<CacheWarmer> = Arc::default();
-        let warmed =
-            WarmedProvider { provider: Arc::clone(&provider), warmer: Arc::clone(&warmer) };
-        let agent = Agent::new(routed(Arc::new(warmed), true), settings);
+        let agent = Agent::new(providers.of_runs, settings);
         let selection = Selection {
             model: parts.model,
             thinking_level: parts.thinking_level,
@@ -201,9 +201,10 @@ impl AgentSession {
             first_tools: parts.active_tools.clone(),
             active_tools: parts.active_tools,
         };
-        let sync = ContextState::new(outline, log.is_empty());
+        let sync = ContextState::new(outline, parts.session.is_empty());
         let session = Self(Arc::new_cyclic(|own| {
-            let this = WeakAgentSession(own.clone());
+            // The handle belongs to this session alone.
+            let _ = this.0.set(own.clone());
             let context = ExtensionContext::new(
                 this.clone(),
                 parts.runtime.clone(),
@@ -213,7 +214,7 @@ impl AgentSession {
             );
             Inner {
                 agent,
-                provider: parts.meter.provider(provider),
+                provider: providers.outside,
                 meter: parts.meter,
                 warmer,
                 cache_health: Mutex::default(),
@@ -235,7 +236,7 @@ impl AgentSession {
                 guard: parts.guard,
                 mcp: parts.mcp,
                 this,
-                log: Mutex::new(log),
+                log: Mutex::new(parts.session),
                 activity: Activity::default(),
                 pending: Mutex::default(),
                 sync: Mutex::new(sync),
@@ -252,11 +253,7 @@ impl AgentSession {
                 output_schema: Mutex::default(),
             }
         }));
-        session.0.warmer.attach(session.downgrade());
-        // A second call would name the same session.
-        let _ = this.set(session.downgrade());
         session.attach_to_loop();
-        session.emit_decisions();
         session.read_registry();
         if parts.restore_tools {
             session.restore_tools(&parts.tool_changes);
@@ -265,20 +262,6 @@ impl AgentSession {
         session.configure_workspace();
         session.bind_extensions();
         Ok(session)
-    }
-
-    /// Emits the decisions of the guard.
-    fn emit_decisions(&self) {
-        let Some(guard) = &self.0.guard else { return };
-        let this = self.downgrade();
-        guard.set_emit_decision(Box::new(move |decision| {
-            let this = this.clone();
-            Box::pin(async move {
-                if let Some(session) = this.upgrade() {
-                    session.emit(SessionEvent::ToolDecision { decision }).await;
-                }
-            })
-        }));
     }
 
     /// Returns a handle that does not keep the session alive.

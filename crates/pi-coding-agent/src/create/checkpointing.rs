@@ -12,7 +12,7 @@ use pi_guard::Decision;
 use pi_guard::policy::{Defaults, Policy, PolicyContext};
 use pi_protocol::Effects;
 use pi_session::Session;
-use pi_tools::Workspace;
+use pi_tools::ConnectedExecutor;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, Lease, Limits};
 
 use super::AgentOptions;
@@ -50,10 +50,11 @@ pub(super) fn limits(
 pub(super) fn of_session(
     options: &AgentOptions,
     settings: &Settings,
-    workspace: &Arc<Workspace>,
+    connected: &ConnectedExecutor,
     log: &Session,
 ) -> Result<Option<Arc<Checkpointing>>, TooWide> {
-    let Some(root) = workspace.executor().host_path(workspace.cwd()) else { return Ok(None) };
+    let cwd = connected.cwd.clone();
+    let Some(root) = connected.executor.host_path(&cwd) else { return Ok(None) };
     if log.path().is_none() || options.parent_guard.is_some() {
         return Ok(None);
     }
@@ -61,8 +62,9 @@ pub(super) fn of_session(
     let store = crate::checkpoint_directory(&options.environment.agent_directory, log.id());
     Ok(Some(Arc::new(Checkpointing {
         store,
+        root,
+        cwd,
         limits,
-        workspace: Arc::clone(workspace),
         ui: Arc::clone(&options.ui),
         before_run: tokio::sync::Mutex::default(),
         label: Mutex::default(),
@@ -73,8 +75,11 @@ pub(super) fn of_session(
 /// The checkpoints of a session.
 pub(super) struct Checkpointing {
     store: PathBuf,
+    /// The working directory on this machine.
+    root: PathBuf,
+    /// The working directory as a path of the executor.
+    cwd: PathBuf,
     limits: Limits,
-    workspace: Arc<Workspace>,
     ui: Arc<dyn Ui>,
     /// The result of the checkpoint before this run; `None` if none was taken. Held while it is
     /// taken, so that no other call runs before.
@@ -147,7 +152,7 @@ impl Checkpointing {
     fn may_write(&self, effects: &Effects) -> bool {
         let only_reads = |script: &String| {
             let policy = Policy::new(Defaults::careful());
-            let context = PolicyContext::new(self.workspace.cwd());
+            let context = PolicyContext::new(&self.cwd);
             policy.check(script, &context).decision == Decision::Allow
         };
         effects.undeclared || !effects.writes.is_empty() || !effects.runs.iter().all(only_reads)
@@ -155,10 +160,10 @@ impl Checkpointing {
 
     /// Takes a checkpoint before a run (without a label) or after it.
     async fn take(&self, label: Option<String>) -> Result<(), String> {
-        let (store, workspace) = (self.store.clone(), Arc::clone(&self.workspace));
+        let (store, root) = (self.store.clone(), self.root.clone());
         let limits = self.limits;
         let taken = tokio::task::spawn_blocking(move || {
-            let mut checkpoints = Checkpoints::of(&store, &workspace, limits)?;
+            let mut checkpoints = Checkpoints::open(&store, &root, limits)?;
             match label {
                 Some(label) => checkpoints.take(&label)?,
                 None => checkpoints.take_found()?,

@@ -6,18 +6,22 @@ use std::sync::Arc;
 use pi_config::settings::{ApprovalPolicy, Profile};
 use pi_config::{Settings, SettingsStore};
 use pi_guard::secrets::Secrets;
-use pi_protocol::{Model, Provider};
+use pi_protocol::{Model, Provider, Tool};
+use pi_session::Session;
+use pi_tools::{ExecutorSpec, Workspace};
 use secrecy::ExposeSecret as _;
 
-use super::checkpointing;
+use super::checkpointing::{self, Checkpointing, TooWide};
 use super::model::choose_model;
 use super::services::{Occasion, Services};
 use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
 use crate::extension::ExtensionFailure;
 use crate::guard::{
-    Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
+    Approvals, Approver, Checkpoints, Guard, GuardError, GuardParts, GuardPlan, RemoteDirectories,
+    Reviewer, RulesError, UiApprover, Walls, rules,
 };
+use crate::session::WeakAgentSession;
 use crate::{Omission, configured_secrets};
 
 /// Loads the guard of a session in this directory, to test its decisions. It approves nothing.
@@ -40,15 +44,42 @@ pub(super) fn guard_of(
     let mut plan = GuardPlan::new(settings.settings(), environment);
     plan.protected.extend(read_only.iter().cloned());
     let policy = rules::load(environment, settings.is_trusted(), &plan.rules)?;
-    let approver = options.approver.clone();
     let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());
-    let secrets = Secrets::new(configured_secrets(environment));
-    let guard = Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)?;
+    let walls = Walls::new(plan, environment, policy, approvals, supervisor)?;
     let limits = checkpointing::limits(options, settings.settings(), &environment.cwd);
-    if limits.is_ok_and(|limits| limits.is_some()) {
-        guard.assume_checkpoints();
-    }
-    Ok(guard)
+    let has_checkpoints = limits.is_ok_and(|limits| limits.is_some());
+    Ok(Guard::new(GuardParts {
+        walls,
+        remote: None,
+        approver: options.approver.clone(),
+        checkpoints: if has_checkpoints { Checkpoints::Assumed } else { Checkpoints::None },
+        announce: None,
+        emit_decision: None,
+        tap: None,
+        secrets: Secrets::new(configured_secrets(environment)),
+    }))
+}
+
+/// A guard with the workspace and the checkpoints that it was constructed for.
+pub(super) struct GuardedWorkspace {
+    pub(super) guard: Arc<Guard>,
+    pub(super) workspace: Arc<Workspace>,
+    /// Takes the checkpoints of the session, if it has its own.
+    pub(super) checkpoints: Result<Option<Arc<Checkpointing>>, TooWide>,
+    /// The session to which the guard emits its decisions, for
+    /// [`SessionParts`](crate::session::SessionParts).
+    pub(super) session: WeakAgentSession,
+}
+
+/// What a guard needs to know of the session that it is made for.
+pub(super) struct GuardedSession<'a> {
+    pub(super) log: &'a Session,
+    /// Tools that the log declares.
+    pub(super) declared: &'a [Tool],
+    pub(super) model: Option<&'a Arc<Model>>,
+    /// Answers the requests of a reviewer.
+    pub(super) provider: &'a Arc<dyn Provider>,
+    pub(super) occasion: Occasion,
 }
 
 impl Services {
@@ -86,14 +117,13 @@ impl Services {
         }
     }
 
-    /// Returns the guard of a session. Earlier approvals count for the first session only.
+    /// Returns the guard of a session and the workspace behind it. Earlier approvals count for the
+    /// first session only.
     pub(super) async fn guard(
         &self,
         settings: &Settings,
-        provider: &Arc<dyn Provider>,
-        model: Option<&Arc<Model>>,
-        occasion: Occasion,
-    ) -> Result<Arc<Guard>, CreateError> {
+        of: GuardedSession<'_>,
+    ) -> Result<GuardedWorkspace, CreateError> {
         let options = &self.options;
         let trusted = self.settings().is_trusted();
         let plan = GuardPlan::new(settings, &options.environment);
@@ -101,13 +131,13 @@ impl Services {
         let policy = policy.map_err(|error: RulesError| GuardError::from(error))?;
         let approver = match plan.approval {
             ApprovalPolicy::Never => None,
-            ApprovalPolicy::Review => self.reviewer(&plan, settings, provider, model).await?,
+            ApprovalPolicy::Review => self.reviewer(&plan, settings, of.provider, of.model).await?,
             ApprovalPolicy::Ask => options.approver.clone().or_else(|| {
                 let ui = options.ui.is_present().then(|| Arc::clone(&options.ui))?;
                 Some(Arc::new(UiApprover(ui)) as Arc<dyn Approver>)
             }),
         };
-        let approvals = match occasion {
+        let approvals = match of.occasion {
             Occasion::Startup => options.approvals.clone(),
             Occasion::Replacement => Approvals::default(),
         };
@@ -115,12 +145,44 @@ impl Services {
         let secrets = self.registry.secrets().clone();
         secrets.add(options.api_key.iter().map(|key| key.expose_secret().to_owned()));
         let environment = &options.environment;
-        let guard =
-            Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)?;
-        if let Some(announce) = &options.announce_calls {
-            guard.set_announce(Arc::clone(announce));
+        let walls = Walls::new(plan, environment, policy, approvals, supervisor)?;
+        let connected = self.connect(settings, &walls).await?;
+        let checkpoints = checkpointing::of_session(options, settings, &connected, of.log);
+        let is_remote = settings.executor() != ExecutorSpec::Local;
+        let remote = RemoteDirectories { cwd: connected.cwd.clone(), home: connected.home.clone() };
+        let session = WeakAgentSession::default();
+        let guard = Arc::new(Guard::new(GuardParts {
+            walls,
+            remote: is_remote.then_some(remote),
+            approver,
+            checkpoints: self.checkpoints_of(&checkpoints),
+            announce: options.announce_calls.clone(),
+            emit_decision: Some(session.emit_decisions()),
+            tap: options.tap.clone(),
+            secrets,
+        }));
+        let workspace = self.workspace(settings, of.log, of.declared, connected, &guard);
+        Ok(GuardedWorkspace { guard, workspace: Arc::new(workspace), checkpoints, session })
+    }
+
+    /// Returns the checkpoints as the guard uses them: those of the session, or of the one that it
+    /// works for.
+    fn checkpoints_of(&self, own: &Result<Option<Arc<Checkpointing>>, TooWide>) -> Checkpoints {
+        let tap = self.options.tap.as_ref();
+        match (&self.options.parent_guard, own) {
+            (Some(parent), _) => parent.shared_checkpoints(),
+            (None, Ok(Some(_))) if tap.is_some_and(|tap| !tap.executes_tools()) => {
+                Checkpoints::Assumed
+            }
+            (None, Ok(Some(own))) => {
+                let own = Arc::clone(own);
+                Checkpoints::Taken(Arc::new(move |effects| {
+                    let (own, effects) = (Arc::clone(&own), effects.clone());
+                    Box::pin(async move { own.before_call(&effects).await })
+                }))
+            }
+            (None, Ok(None) | Err(_)) => Checkpoints::None,
         }
-        Ok(Arc::new(guard))
     }
 
     /// A model that decides: the one that is named, or that of the session.

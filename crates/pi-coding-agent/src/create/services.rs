@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::builtins::open_builtins;
 use super::checkpointing;
 use super::extensions::{LoadedExtensions, open_all, set_flags};
+use super::guarding::{GuardedSession, GuardedWorkspace};
 use super::model::choose_model;
 use super::session_settings::session_settings;
 use super::trust::load_settings;
@@ -248,12 +249,15 @@ impl Services {
         };
         let meter = Meter::new(options.budget.clone());
         let reviewing = meter.provider(tapped);
-        let guard = self.guard(&settings, &reviewing, chosen.model.as_ref(), occasion).await?;
-        if let Some(tap) = &options.tap {
-            guard.set_tap(Arc::clone(tap));
-        }
-        let declared = outline.as_ref().map_or(&[][..], |outline| &outline.declared.tools);
-        let workspace = Arc::new(self.workspace(&settings, &log, declared, &guard).await?);
+        let of_session = GuardedSession {
+            log: &log,
+            declared: outline.as_ref().map_or(&[][..], |outline| &outline.declared.tools),
+            model: chosen.model.as_ref(),
+            provider: &reviewing,
+            occasion,
+        };
+        let GuardedWorkspace { guard, workspace, checkpoints, session: handle } =
+            self.guard(&settings, of_session).await?;
         let guarded = |tools: Vec<Arc<dyn AgentTool>>, origin| {
             let tools = tools.into_iter();
             tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, origin)).collect::<Vec<_>>()
@@ -287,20 +291,9 @@ impl Services {
         let builtin = guarded(toolset::all(&workspace), ToolOrigin::Builtin);
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
         let tools = options.tools.choose(builtin, custom, &registered, &settings);
-        if let Some(parent) = &options.parent_guard {
-            guard.share_checkpoints(parent);
-        }
-        let checkpoints = checkpointing::of_session(&options, &settings, &workspace, &log);
         match checkpoints {
-            Ok(Some(_)) if options.tap.as_ref().is_some_and(|tap| !tap.executes_tools()) => {
-                guard.assume_checkpoints();
-            }
+            Ok(Some(_)) if options.tap.as_ref().is_some_and(|tap| !tap.executes_tools()) => {}
             Ok(Some(checkpoints)) => {
-                let taking = Arc::clone(&checkpoints);
-                guard.set_checkpoints(Box::new(move |effects| {
-                    let (taking, effects) = (Arc::clone(&taking), effects.clone());
-                    Box::pin(async move { taking.before_call(&effects).await })
-                }));
                 let extension = Arc::new(checkpointing::extension(checkpoints));
                 failures.extend(extensions.add_builtin(extension).await);
             }
@@ -324,7 +317,7 @@ impl Services {
         parts.ui = Arc::clone(&options.ui);
         parts.mode = options.mode;
         parts.runtime = runtime.clone();
-        parts.guard = Some(guard);
+        parts.set_guard(guard, handle);
         parts.tap = options.tap.clone();
         parts.meter = meter;
         parts.mcp = mcp;

@@ -49,7 +49,7 @@ impl UserShell {
         let guard = Arc::new(guard_of(options, &settings, read_only)?);
         let plain = Host::default().with_supervisor(options.supervisor.clone());
         let host = guard.host()?.unwrap_or(plain);
-        let mut bash = bash_settings(settings.settings(), environment, &guard);
+        let mut bash = bash_settings(settings.settings(), environment, guard.plan());
         bash.environment = own_variables(environment);
         bash.output_directory = Some(output.to_owned());
         bash.output_limit = SAVED_OUTPUT;

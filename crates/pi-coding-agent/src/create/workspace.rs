@@ -8,14 +8,14 @@ use pi_config::Settings;
 use pi_protocol::Tool;
 use pi_session::Session;
 use pi_tools::{
-    BackgroundProcesses, BashSettings, ConnectOptions, ExecutorSpec, Host, ImageSettings,
-    Workspace, connect,
+    BackgroundProcesses, BashSettings, ConnectOptions, ConnectedExecutor, ExecutorSpec, Host,
+    ImageSettings, Workspace, connect,
 };
 
 use super::CreateError;
 use super::services::Services;
 use crate::Environment;
-use crate::guard::Guard;
+use crate::guard::{Guard, GuardPlan, Walls};
 
 /// Variables about a session, which an agent inside of another must not inherit.
 const OWN_VARIABLES: &[&str] =
@@ -32,30 +32,28 @@ pub(crate) fn own_variables(environment: &Environment) -> BTreeMap<OsString, OsS
 pub(super) fn bash_settings(
     settings: &Settings,
     environment: &Environment,
-    guard: &Guard,
+    plan: &GuardPlan,
 ) -> BashSettings {
     let mut bash = BashSettings::default();
     bash.shell = settings.shell_path.as_ref().map(|p| environment.expand(p, &environment.cwd));
     bash.command_prefix.clone_from(&settings.shell_command_prefix);
     bash.output_directory = Some(environment.temporary());
-    bash.max_timeout = guard.plan().longest_command;
+    bash.max_timeout = plan.longest_command;
     bash
 }
 
 impl Services {
-    pub(super) async fn workspace(
+    /// Connects to the executor of the tools: in the sandbox, if the session has one.
+    pub(super) async fn connect(
         &self,
         settings: &Settings,
-        log: &Session,
-        declared: &[Tool],
-        guard: &Arc<Guard>,
-    ) -> Result<Workspace, CreateError> {
+        walls: &Walls,
+    ) -> Result<ConnectedExecutor, CreateError> {
         let options = &self.options;
         let environment = &options.environment;
         let spec = settings.executor();
-        let own = own_variables(environment);
         let plain = Host::default().with_supervisor(options.supervisor.clone());
-        let sandboxed = guard.host()?;
+        let sandboxed = walls.host()?;
         let wrap = options.wrap_executor.as_ref();
         let wrap = wrap.filter(|_| sandboxed.is_none() && spec == ExecutorSpec::Local);
         let host = match sandboxed {
@@ -68,19 +66,32 @@ impl Services {
         };
         let mut connecting = ConnectOptions::new(host, environment.cwd.clone());
         connecting.home.clone_from(&environment.home);
-        connecting.environment.clone_from(&own);
+        connecting.environment = own_variables(environment);
         let mut connected = connect(&spec, connecting).await?;
         if let Some(wrap) = wrap {
             connected.executor = wrap(connected.executor);
         }
-        if spec != ExecutorSpec::Local {
-            guard.set_remote_directories(connected.cwd.clone(), connected.home.clone());
-        }
+        Ok(connected)
+    }
 
-        let mut bash = bash_settings(settings, environment, guard);
+    /// Returns the workspace of the tools.
+    pub(super) fn workspace(
+        &self,
+        settings: &Settings,
+        log: &Session,
+        declared: &[Tool],
+        connected: ConnectedExecutor,
+        guard: &Arc<Guard>,
+    ) -> Workspace {
+        let options = &self.options;
+        let environment = &options.environment;
+        let mut bash = bash_settings(settings, environment, guard.plan());
         bash.base_environment = connected.base_environment;
         // Another machine has an environment of its own; ours may contain its secrets.
-        bash.environment = if spec == ExecutorSpec::Local { own } else { BTreeMap::new() };
+        bash.environment = match settings.executor() {
+            ExecutorSpec::Local => own_variables(environment),
+            _ => BTreeMap::new(),
+        };
         bash.environment.insert("AI_AGENT".into(), "pi".into());
         bash.environment.insert("PI_CODING_AGENT".into(), "true".into());
         let mut workspace = Workspace::new(connected.executor, connected.cwd, connected.home)
@@ -99,6 +110,6 @@ impl Services {
             images.resize = None;
             workspace.set_image_settings(images);
         }
-        Ok(workspace)
+        workspace
     }
 }

@@ -22,15 +22,9 @@ pub struct StartedCall<'a> {
 pub type AnnounceCall = Arc<dyn Fn(StartedCall<'_>) -> io::Result<()> + Send + Sync>;
 
 impl Guard {
-    /// Sets the function that records calls.
-    pub(crate) fn set_announce(&self, announce: AnnounceCall) {
-        // Set once, before the first call of a tool.
-        let _ = self.announce.set(announce);
-    }
-
     /// Records a call before it is executed.
     pub(super) fn announce(&self, id: &str, tool: &str) -> Result<(), ToolError> {
-        let Some(announce) = self.announce.get() else { return Ok(()) };
+        let Some(announce) = &self.announce else { return Ok(()) };
         announce(StartedCall { id, tool }).map_err(|error| {
             ToolError::new(format!("This was not run: it could not be recorded: {error}"))
         })

@@ -61,21 +61,9 @@ pub(crate) type EmitDecision =
     Box<dyn Fn(Arc<ToolDecision>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Guard {
-    /// Sets the function that emits decisions.
-    pub(crate) fn set_emit_decision(&self, emit: EmitDecision) {
-        // Set once, before the first call of a tool.
-        let _ = self.emit_decision.set(emit);
-    }
-
-    /// Sets the tap that sees the calls.
-    pub(crate) fn set_tap(&self, tap: Arc<dyn Tap>) {
-        // Set once, before the first call of a tool.
-        let _ = self.tap.set(tap);
-    }
-
     /// Returns the tap that sees the calls.
     pub(super) fn tap(&self) -> Option<&Arc<dyn Tap>> {
-        self.tap.get()
+        self.tap.as_ref()
     }
 
     /// Passes the decision about a call to the tap and, unless the call simply runs, to the
@@ -97,7 +85,7 @@ impl Guard {
         if let Some(tap) = self.tap() {
             tap.decided(&call, &decision);
         }
-        if let Some(emit) = self.emit_decision.get()
+        if let Some(emit) = &self.emit_decision
             && decision.decision != CallDecision::Run
         {
             emit(Arc::new(decision)).await;

@@ -13,6 +13,7 @@ use pi_guard::policy::PathAccess;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
+use super::GuardError;
 use super::directory::SandboxDirectory;
 use super::plan::GuardPlan;
 use super::watch::{Watcher, Watching};
@@ -140,6 +141,22 @@ impl Sandbox {
     pub(super) fn in_use(&self) -> Option<Arc<Confined>> {
         let created = self.created.get()?.as_ref().ok()?;
         Some(Arc::clone(&created.confined))
+    }
+
+    /// Returns the confinement of commands if the plan has a sandbox.
+    pub(super) fn confined(&self) -> Option<Arc<Confined>> {
+        if self.plan.is_sandboxed() { self.in_use() } else { None }
+    }
+
+    /// Returns the sandboxed executor for the tools of a session; `None` if the sandbox is off or
+    /// cannot be created and is not required.
+    pub(super) fn session_host(&self) -> Result<Option<Host>, GuardError> {
+        if self.confined().is_none() {
+            return Ok(None);
+        }
+        let host = self.host(None, Watching::Unapproved);
+        let host = host.map_err(|error| SandboxError::Prepare(std::io::Error::other(error)))?;
+        Ok(Some(host))
     }
 
     fn created(&self) -> Result<&Created, String> {

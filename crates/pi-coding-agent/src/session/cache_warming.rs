@@ -5,7 +5,7 @@
 //! one token of output, as long as that is clearly cheaper than the loss of the cache.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pi_config::settings::CacheWarmingMode;
@@ -35,9 +35,8 @@ const MINIMUM_SAVINGS: f64 = 0.05;
 const IDLE_CONTINUATION: f64 = 0.15;
 
 /// The cached prompt of a session: that of its last request.
-#[derive(Default)]
 pub(super) struct CacheWarmer {
-    session: OnceLock<WeakAgentSession>,
+    session: WeakAgentSession,
     current: Mutex<Option<Prompt>>,
 }
 
@@ -58,7 +57,7 @@ pub(super) struct WarmedProvider {
 impl Provider for WarmedProvider {
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
         self.warmer.start(&request);
-        if let Some(session) = self.warmer.session.get().and_then(WeakAgentSession::upgrade) {
+        if let Some(session) = self.warmer.session.upgrade() {
             lock(&session.0.cache_health).sent(&request, now_ms());
         }
         self.provider.stream(request, cancel)
@@ -66,17 +65,15 @@ impl Provider for WarmedProvider {
 }
 
 impl CacheWarmer {
-    /// Sets the session, once.
-    pub(super) fn attach(&self, session: WeakAgentSession) {
-        // A second call would name the same session.
-        let _ = self.session.set(session);
+    /// Creates the warmer of a session.
+    pub(super) fn new(session: WeakAgentSession) -> Self {
+        Self { session, current: Mutex::default() }
     }
 
     /// Keeps the prompt of this request instead of an earlier one.
     fn start(&self, request: &Request) {
         self.stop();
-        let Some(this) = self.session.get() else { return };
-        let Some(session) = this.upgrade() else { return };
+        let Some(session) = self.session.upgrade() else { return };
         let Some(lifetime) = lifetime(request) else { return };
         let Some(delay) = refresh_delay(lifetime) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -85,7 +82,7 @@ impl CacheWarmer {
         }
         let prompt = Prompt::default();
         *lock(&self.current) = Some(prompt.clone());
-        runtime.spawn(keep(this.clone(), request.clone(), prompt, lifetime, delay));
+        runtime.spawn(keep(self.session.clone(), request.clone(), prompt, lifetime, delay));
     }
 
     /// Lets the cache expire.

@@ -11,7 +11,7 @@ use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Meter, ScopedModel, SessionSettings, SettingChange};
+use super::{Meter, ScopedModel, SessionSettings, SettingChange, WeakAgentSession};
 use crate::create::ToolFilter;
 use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
@@ -130,7 +130,9 @@ pub struct SessionParts {
     /// The runtime that the session belongs to.
     pub runtime: WeakAgentRuntime,
     /// Decides what tools may do; the given tools are behind it already.
-    pub guard: Option<Arc<Guard>>,
+    pub(super) guard: Option<Arc<Guard>>,
+    /// The handle to the session, for parts that were made before it.
+    pub(super) this: WeakAgentSession,
     /// The budget of the session.
     pub meter: Meter,
     /// Sees the requests, or answers them. The guard has its own reference.
@@ -168,10 +170,16 @@ impl SessionParts {
             mode: RunMode::default(),
             runtime: WeakAgentRuntime::default(),
             guard: None,
+            this: WeakAgentSession::default(),
             meter: Meter::default(),
             tap: None,
             mcp: None,
         }
+    }
+
+    /// Sets the guard, with the handle to which it emits its decisions.
+    pub(crate) fn set_guard(&mut self, guard: Arc<Guard>, session: WeakAgentSession) {
+        (self.guard, self.this) = (Some(guard), session);
     }
 }
 

@@ -3,7 +3,7 @@
 //! The selection of the session names the virtual model. Everything below this file sees the model
 //! that was picked: providers, hooks, the prompt cache and the answers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pi_protocol::{
     AgentMessage, AssistantMessage, AssistantStream, CancelToken, Message, Model, Provider,
@@ -21,9 +21,17 @@ const STATE_ENTRY: &str = "pi.virtual-model-state";
 /// Passes each request of a virtual model on to the model that its router picks.
 pub(super) struct VirtualProvider {
     pub(super) provider: Arc<dyn Provider>,
-    pub(super) session: Arc<OnceLock<WeakAgentSession>>,
-    /// The requests are those of runs.
-    pub(super) is_loop: bool,
+    pub(super) session: WeakAgentSession,
+    pub(super) origin: RequestOrigin,
+}
+
+/// The origin of requests, which decides how they are routed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestOrigin {
+    /// The loop. The router sees the run and keeps its state.
+    Run,
+    /// The session or an extension, outside of the loop.
+    Outside,
 }
 
 /// Routing of a session.
@@ -41,14 +49,14 @@ impl Provider for VirtualProvider {
             return self.provider.stream(request, cancel);
         }
         let selected = Arc::clone(&request.model);
-        let session = self.session.get().and_then(WeakAgentSession::upgrade);
-        let (provider, is_loop) = (Arc::clone(&self.provider), self.is_loop);
+        let session = self.session.upgrade();
+        let (provider, origin) = (Arc::clone(&self.provider), self.origin);
         AssistantStream::deferred(&selected, cancel, move |cancel| async move {
             let Some(session) = session else {
                 return AssistantStream::failed(&request.model, "the session has ended");
             };
             let selected = Arc::clone(&request.model);
-            match session.routed(request, is_loop, &cancel).await {
+            match session.routed(request, origin, &cancel).await {
                 Ok((request, level)) => {
                     let mut stream = provider.stream(request, cancel);
                     if let Some(message) = stream.message_mut() {
@@ -113,7 +121,7 @@ impl AgentSession {
     async fn routed(
         &self,
         mut request: Request,
-        is_loop: bool,
+        origin: RequestOrigin,
         cancel: &CancelToken,
     ) -> Result<(Request, ThinkingLevel), String> {
         let selected = Arc::clone(&request.model);
@@ -121,7 +129,7 @@ impl AgentSession {
         let router = self.0.extensions.registry().router(provider, id);
         let router =
             router.ok_or_else(|| format!("Virtual model {provider}/{id} is not registered."))?;
-        let question = self.route_request(&request, is_loop);
+        let question = self.route_request(&request, origin);
         let route = router(question, cancel.clone()).await?;
         let name = format!("{}/{}", route.provider, route.id);
         let refused = |why: &str| format!("Virtual model {provider}/{id} routed to {name}, {why}.");
@@ -135,7 +143,7 @@ impl AgentSession {
             return Err(refused("which has no credentials"));
         }
         let level = model.clamp_thinking(route.thinking_level);
-        if is_loop {
+        if origin == RequestOrigin::Run {
             self.store_route_state(&selected, &route).await;
             lock(&self.0.routing).last = Some((Arc::clone(&model), level));
             if self.compact_for(&model).await {
@@ -150,7 +158,8 @@ impl AgentSession {
         Ok((request, level))
     }
 
-    fn route_request(&self, request: &Request, is_loop: bool) -> RouteRequest {
+    fn route_request(&self, request: &Request, origin: RequestOrigin) -> RouteRequest {
+        let is_loop = origin == RequestOrigin::Run;
         let messages: Vec<Message> = request.context.clone().normalize();
         let failed = if is_loop { lock(&self.0.routing).failed.take() } else { None };
         let last = messages.iter().rev().find(|message| !matches!(message, Message::System(_)));

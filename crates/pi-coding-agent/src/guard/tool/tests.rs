@@ -14,7 +14,10 @@ use serde_json::json;
 
 use super::*;
 use crate::Environment;
-use crate::guard::{ApprovalDecision, Approvals, Approver, GuardPlan};
+use crate::guard::{
+    ApprovalDecision, Approvals, Approver, Checkpoints, GuardParts, GuardPlan, RemoteDirectories,
+    Walls,
+};
 
 /// A workspace with a guard and an approver that gives prepared decisions.
 struct TestEnv {
@@ -63,16 +66,19 @@ impl TestEnv {
         let mut policy = pi_guard::policy::Policy::new(plan.defaults(false));
         policy.add(RuleFile::parse("rules.toml", rules, Layer::User).unwrap());
         let approver = Arc::new(Prepared::default());
-        let guard = Guard::new(
-            plan,
-            &environment,
-            policy,
-            Some(approver.clone()),
-            Approvals::default(),
-            None,
-            Secrets::default(),
-        );
-        let guard = Arc::new(guard.unwrap());
+        let walls = Walls::new(plan, &environment, policy, Approvals::default(), None).unwrap();
+        let remote =
+            RemoteDirectories { cwd: "/remote/work".into(), home: Some("/remote/home".into()) };
+        let guard = Arc::new(Guard::new(GuardParts {
+            remote: (!walls.plan.is_local).then_some(remote),
+            walls,
+            approver: Some(approver.clone()),
+            checkpoints: Checkpoints::None,
+            announce: None,
+            emit_decision: None,
+            tap: None,
+            secrets: Secrets::default(),
+        }));
         let host = guard.host().unwrap().unwrap_or_default();
         let workspace = Workspace::new(Arc::new(host), environment.cwd, None);
         Self { root, guard, workspace: Arc::new(workspace), approver }
@@ -257,7 +263,6 @@ async fn tools_on_another_machine_are_judged_by_its_directories_and_never_run_on
     let rules =
         "[[path]]\npaths = [\"~/private\", \"secret\"]\naccess = \"any\"\ndecision = \"forbid\"\n";
     let env = TestEnv::with_settings(json!({ "executor": "ssh:host" }), rules);
-    env.guard.set_remote_directories("/remote/work".into(), Some("/remote/home".into()));
     for path in ["/remote/home/private/x", "/remote/work/secret/x"] {
         let read = tool(Effects::none().read(path, "path", Extent::File));
         let error = env.call(read, ToolOrigin::Builtin, json!({})).await.unwrap_err();
