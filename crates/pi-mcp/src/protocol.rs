@@ -38,10 +38,10 @@ pub use prompts::{GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 pub use resources::{ReadResourceResult, Resource, ResourceTemplate};
 pub use roots::{ListRootsResult, Root};
 pub use sampling::{CreateMessageParams, CreateMessageResult, SamplingMessage};
-pub use start::{DiscoverResult, Implementation, InitializeParams, InitializeResult};
+pub use start::{DiscoverResult, Implementation, InitializeResult};
 pub use subscriptions::SubscriptionFilter;
 pub use tasks::{Task, TaskStatus};
-pub use tools::{CallToolParams, CallToolResult, Tool, ToolAnnotations, ToolExecution};
+pub use tools::{CallToolResult, Tool, ToolAnnotations, ToolExecution};
 pub use versions::Era;
 
 /// Fields that a record has no name for.

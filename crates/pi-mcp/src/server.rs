@@ -43,13 +43,6 @@ const MODERN: &str = "2026-07-28";
 /// The revisions with sessions, the newest first.
 const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Name of the extension for tasks.
-const TASKS: &str = "io.modelcontextprotocol/tasks";
-
-const RESOURCE_NOT_FOUND: i64 = -32002;
-const HEADER_MISMATCH: i64 = -32020;
-const MISSING_CAPABILITY: i64 = -32021;
-const UNSUPPORTED_VERSION: i64 = -32022;
 const CANCELLED: i64 = -32800;
 
 /// The changes that wait for slow listeners.

@@ -68,5 +68,3 @@ pub const TASKS_LIST: &str = "tasks/list";
 pub const TASKS_UPDATE: &str = "tasks/update";
 /// Cancels a task.
 pub const TASKS_CANCEL: &str = "tasks/cancel";
-/// The state of a task changed.
-pub const TASK_STATUS: &str = "notifications/tasks/status";

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::lists::CacheScope;
-use super::{ClientCapabilities, Extra, ServerCapabilities};
+use super::{Extra, ServerCapabilities};
 
 /// The name and version of a program.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,19 +26,6 @@ impl Implementation {
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), ..Self::default() }
     }
-}
-
-/// Parameters of `initialize`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct InitializeParams {
-    /// The newest version of the client.
-    pub protocol_version: String,
-    /// Capabilities of the client.
-    #[serde(default)]
-    pub capabilities: ClientCapabilities,
-    /// The client.
-    pub client_info: Implementation,
 }
 
 /// Result of `initialize`.

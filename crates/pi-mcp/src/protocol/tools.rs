@@ -81,19 +81,6 @@ impl Tool {
     }
 }
 
-/// Parameters of `tools/call`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CallToolParams {
-    /// Name of the tool.
-    pub name: String,
-    /// Arguments of the call.
-    #[serde(default, skip_serializing_if = "Extra::is_empty")]
-    pub arguments: Extra,
-    /// Anything else: `_meta`, `task`, `inputResponses`, `requestState`.
-    #[serde(flatten)]
-    pub extra: Extra,
-}
-
 /// Result of `tools/call`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

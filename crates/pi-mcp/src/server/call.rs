@@ -11,6 +11,8 @@ use tokio::sync::mpsc;
 use super::Server;
 use super::client::Client;
 use super::context::{Context, Event, ProgressToken, cancelled};
+use crate::protocol::meta::TASKS_EXTENSION;
+use crate::protocol::methods;
 
 /// The time that a cancelled call has to end by itself.
 const CANCEL_GRACE: Duration = Duration::from_secs(10);
@@ -57,10 +59,14 @@ impl Call {
     ) -> Self {
         let offers = server.about().offers;
         let task = params.get("task").filter(|task| task.is_object());
-        let is_tool = identity.method == "tools/call";
+        let is_tool = identity.method == methods::TOOLS_CALL;
         let can_start_task = offers.tasks
             && is_tool
-            && if client.is_modern() { client.has_extension(super::TASKS) } else { task.is_some() };
+            && if client.is_modern() {
+                client.has_extension(TASKS_EXTENSION)
+            } else {
+                task.is_some()
+            };
         let (sender, events) = mpsc::channel(EVENTS);
         let changes = server.changes().clone();
         let progress_token = ProgressToken::default();
@@ -72,8 +78,8 @@ impl Call {
         let own = context.clone();
         tokio::spawn(async move {
             let working: BoxFuture<'_, Result<Value, Error>> = match method.as_str() {
-                "tools/call" => service.call_tool(name, arguments, context),
-                "prompts/get" => service.get_prompt(name, arguments, context),
+                methods::TOOLS_CALL => service.call_tool(name, arguments, context),
+                methods::PROMPTS_GET => service.get_prompt(name, arguments, context),
                 _ => service.read_resource(name, context),
             };
             let result = tokio::select! {

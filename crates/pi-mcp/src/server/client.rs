@@ -3,6 +3,8 @@
 use pi_jsonrpc::Error;
 use serde_json::{Map, Value, json};
 
+use crate::protocol::errors::MISSING_CLIENT_CAPABILITY;
+
 /// Severity of a log message, from low to high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)] // The names say it.
@@ -91,6 +93,6 @@ impl Client {
 
 fn missing(capability: &str, required: &Value) -> Error {
     let message = format!("The client must declare the capability {capability} for this request");
-    Error::new(super::MISSING_CAPABILITY, message)
+    Error::new(MISSING_CLIENT_CAPABILITY, message)
         .with_data(json!({ "requiredCapabilities": required }))
 }

@@ -13,6 +13,8 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::client::{Client, Level};
 use super::service::Change;
+use crate::protocol::meta::TASKS_EXTENSION;
+use crate::protocol::methods;
 
 /// A question to the client.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,9 +41,9 @@ pub enum QuestionKind {
 impl QuestionKind {
     pub(super) fn method(self) -> &'static str {
         match self {
-            Self::Elicitation => "elicitation/create",
-            Self::Sampling => "sampling/createMessage",
-            Self::Roots => "roots/list",
+            Self::Elicitation => methods::ELICIT,
+            Self::Sampling => methods::CREATE_MESSAGE,
+            Self::Roots => methods::ROOTS_LIST,
         }
     }
 
@@ -196,7 +198,7 @@ impl Context {
         if let Some(message) = message {
             params["message"] = json!(message);
         }
-        let _ = self.0.events.try_send(notification("notifications/progress", params));
+        let _ = self.0.events.try_send(notification(methods::PROGRESS, params));
     }
 
     /// Sends a log message, if the client wants messages of this level.
@@ -205,7 +207,7 @@ impl Context {
             return;
         }
         let params = json!({ "level": level.name(), "logger": logger, "data": data });
-        let _ = self.0.events.try_send(notification("notifications/message", params));
+        let _ = self.0.events.try_send(notification(methods::MESSAGE, params));
     }
 
     /// Asks the client. All questions are asked at once; those that the client cannot answer are an
@@ -231,7 +233,7 @@ impl Context {
     pub fn require_task(&self) -> Result<(), Error> {
         match self.0.can_start_task {
             true => Ok(()),
-            false if self.0.client.is_modern() => self.0.client.require_extension(super::TASKS),
+            false if self.0.client.is_modern() => self.0.client.require_extension(TASKS_EXTENSION),
             false => Err(Error::method_not_found("tools/call without a task")),
         }
     }

@@ -12,7 +12,9 @@ use super::listen::Filter;
 use super::service::Listing;
 use super::session::Session;
 use super::tasks::Task;
-use super::{Server, TASKS, envelope};
+use super::{Server, envelope};
+use crate::protocol::meta::TASKS_EXTENSION;
+use crate::protocol::methods;
 
 /// The items of one page of a list.
 const PAGE: usize = 200;
@@ -73,20 +75,20 @@ async fn step(server: &Server, asked: &Asked<'_>) -> Result<Step, Error> {
         return result;
     }
     match method {
-        "server/discover" if is_modern => reply(Ok(discover(server))),
-        "subscriptions/listen" if is_modern => {
-            Ok(Step::Listen(Filter::read(asked.params, offers)?))
-        }
-        "tools/call" if offers.tools => call(server, asked, &params, "name"),
-        "prompts/get" if offers.prompts => call(server, asked, &params, "name"),
-        "resources/read" if offers.resources => call(server, asked, &params, "uri"),
-        "completion/complete" if offers.completions => reply(complete(server, params).await),
-        "tasks/get" | "tasks/update" | "tasks/cancel" if is_modern && offers.tasks => {
-            asked.client.require_extension(TASKS)?;
+        methods::DISCOVER if is_modern => reply(Ok(discover(server))),
+        methods::LISTEN if is_modern => Ok(Step::Listen(Filter::read(asked.params, offers)?)),
+        methods::TOOLS_CALL if offers.tools => call(server, asked, &params, "name"),
+        methods::PROMPTS_GET if offers.prompts => call(server, asked, &params, "name"),
+        methods::RESOURCES_READ if offers.resources => call(server, asked, &params, "uri"),
+        methods::COMPLETE if offers.completions => reply(complete(server, params).await),
+        methods::TASKS_GET | methods::TASKS_UPDATE | methods::TASKS_CANCEL
+            if is_modern && offers.tasks =>
+        {
+            asked.client.require_extension(TASKS_EXTENSION)?;
             let tasks = server.tasks();
             reply(match method {
-                "tasks/get" => tasks.get(&params, true),
-                "tasks/update" => tasks.update(&params),
+                methods::TASKS_GET => tasks.get(&params, true),
+                methods::TASKS_UPDATE => tasks.update(&params),
                 _ => tasks.cancel(&params, true),
             })
         }
@@ -108,14 +110,16 @@ fn legacy(
     let offers = server.about().offers;
     let tasks = server.tasks();
     Some(match method {
-        "ping" => reply(Ok(json!({}))),
-        "logging/setLevel" if offers.logging => reply(session.set_level(params)),
-        "resources/subscribe" if offers.resources => reply(session.subscribe(params, true)),
-        "resources/unsubscribe" if offers.resources => reply(session.subscribe(params, false)),
-        "tasks/get" if offers.tasks => reply(tasks.get(params, false)),
-        "tasks/result" if offers.tasks => tasks.find(params, false).map(Step::Result),
-        "tasks/list" if offers.tasks => reply(Ok(tasks.list())),
-        "tasks/cancel" if offers.tasks => reply(tasks.cancel(params, false)),
+        methods::PING => reply(Ok(json!({}))),
+        methods::SET_LEVEL if offers.logging => reply(session.set_level(params)),
+        methods::RESOURCES_SUBSCRIBE if offers.resources => reply(session.subscribe(params, true)),
+        methods::RESOURCES_UNSUBSCRIBE if offers.resources => {
+            reply(session.subscribe(params, false))
+        }
+        methods::TASKS_GET if offers.tasks => reply(tasks.get(params, false)),
+        methods::TASKS_RESULT if offers.tasks => tasks.find(params, false).map(Step::Result),
+        methods::TASKS_LIST if offers.tasks => reply(Ok(tasks.list())),
+        methods::TASKS_CANCEL if offers.tasks => reply(tasks.cancel(params, false)),
         _ => return None,
     })
 }

@@ -12,6 +12,7 @@ use super::call::Call;
 use super::context::{Ask, Event, Question, cancelled};
 use super::dispatch::cacheable;
 use super::{Server, envelope};
+use crate::protocol::methods;
 
 /// The time that a client has for a question.
 pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(30 * 60);
@@ -45,7 +46,7 @@ pub(super) async fn drive(
     is_modern: bool,
     outlet: Arc<dyn Outlet>,
 ) -> Result<Value, Error> {
-    let is_read = call.identity.method == "resources/read";
+    let is_read = call.identity.method == methods::RESOURCES_READ;
     let result = loop {
         match call.next().await {
             None => break Err(cancelled()),
@@ -152,5 +153,5 @@ where
 /// Returns the notification that no one waits for the answer to a request any more.
 pub(super) fn withdrawal(id: &Id) -> Notification {
     let params = json!({ "requestId": id, "reason": "The call does not wait any more" });
-    Notification { method: "notifications/cancelled".to_owned(), params: Some(params) }
+    Notification { method: methods::CANCELLED.to_owned(), params: Some(params) }
 }

@@ -4,23 +4,23 @@ use pi_jsonrpc::Error;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Level};
-use super::{LEGACY, MODERN, UNSUPPORTED_VERSION};
-
-pub(super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+use super::{LEGACY, MODERN};
+use crate::protocol::errors::UNSUPPORTED_VERSION;
+use crate::protocol::meta::{
+    CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, SERVER_INFO,
+};
 
 /// Returns true if a request has the metadata of modern ones.
 pub(super) fn is_modern(params: Option<&Value>) -> bool {
     let meta = params.and_then(|params| params.get("_meta"));
-    meta.is_some_and(|meta| meta.get(VERSION).is_some() || meta.get(CAPABILITIES).is_some())
+    meta.is_some_and(|meta| {
+        meta.get(PROTOCOL_VERSION).is_some() || meta.get(CLIENT_CAPABILITIES).is_some()
+    })
 }
 
 /// Returns the version that a request names, unchecked.
 pub(super) fn version(params: Option<&Value>) -> Option<&str> {
-    params?.get("_meta")?.get(VERSION)?.as_str()
+    params?.get("_meta")?.get(PROTOCOL_VERSION)?.as_str()
 }
 
 /// Reads the metadata of a modern request.
@@ -33,9 +33,11 @@ pub(super) fn read(params: Option<&Value>) -> Result<Client, Error> {
         Some(Value::String(text)) => Ok(text.clone()),
         _ => Err(Error::invalid_params(format_args!("`_meta` must have `{key}`"))),
     };
-    let version = text(VERSION)?;
-    let Some(Value::Object(capabilities)) = meta.get(CAPABILITIES) else {
-        return Err(Error::invalid_params(format_args!("`_meta` must have `{CAPABILITIES}`")));
+    let version = text(PROTOCOL_VERSION)?;
+    let Some(Value::Object(capabilities)) = meta.get(CLIENT_CAPABILITIES) else {
+        return Err(Error::invalid_params(format_args!(
+            "`_meta` must have `{CLIENT_CAPABILITIES}`"
+        )));
     };
     let log_level = meta.get(LOG_LEVEL).and_then(Value::as_str).and_then(Level::parse);
     let info = meta.get(CLIENT_INFO).cloned();

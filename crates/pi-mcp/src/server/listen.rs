@@ -11,8 +11,7 @@ use super::Server;
 use super::drive::Outlet;
 use super::service::{Change, Offers};
 use super::session::notice;
-
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+use crate::protocol::{meta, methods};
 
 /// The most resources of a subscription.
 const RESOURCES: usize = 1_000;
@@ -91,12 +90,14 @@ pub(super) async fn listen(
 ) -> Result<Value, Error> {
     let changes = server.changes().subscribe();
     let acknowledged = pi_jsonrpc::Notification {
-        method: "notifications/subscriptions/acknowledged".to_owned(),
-        params: Some(json!({ "notifications": filter.granted(), "_meta": { SUBSCRIPTION: id } })),
+        method: methods::ACKNOWLEDGED.to_owned(),
+        params: Some(
+            json!({ "notifications": filter.granted(), "_meta": { meta::SUBSCRIPTION_ID: id } }),
+        ),
     };
     outlet.notify(acknowledged).await;
     forward(changes, &filter, id, outlet).await;
-    Ok(json!({ "resultType": "complete", "_meta": { SUBSCRIPTION: id } }))
+    Ok(json!({ "resultType": "complete", "_meta": { meta::SUBSCRIPTION_ID: id } }))
 }
 
 async fn forward(
@@ -126,7 +127,7 @@ async fn forward(
 async fn tell(change: &Change, id: &Id, outlet: &dyn Outlet) {
     let mut notification = notice(change);
     if let Some(params) = &mut notification.params {
-        params["_meta"] = json!({ SUBSCRIPTION: id });
+        params["_meta"] = json!({ meta::SUBSCRIPTION_ID: id });
     }
     outlet.notify(notification).await;
 }

@@ -20,6 +20,7 @@ use super::drive::{Outlet, drive, resume, withdrawal};
 use super::listen::listen;
 use super::session::Session;
 use super::{MODERN, Server, envelope};
+use crate::protocol::methods;
 
 /// The longest message of a client.
 const LINE: usize = 16 << 20;
@@ -72,7 +73,7 @@ impl Pipes {
         let _running = Running { pipes: self, id: &request.id };
         let params = request.params.as_ref();
         let is_modern = envelope::is_modern(params);
-        if request.method == "initialize" && !is_modern {
+        if request.method == methods::INITIALIZE && !is_modern {
             let (session, result) = Session::start(self.server.about(), params)?;
             *self.session() = Some(Arc::new(session));
             return Ok(result);
@@ -80,7 +81,7 @@ impl Pipes {
         let session = self.session().clone().filter(|_| !is_modern);
         let client = match &session {
             Some(session) => session.client(),
-            None if request.method == "ping" && !is_modern => return Ok(json!({})),
+            None if request.method == methods::PING && !is_modern => return Ok(json!({})),
             None => read_modern(params)?,
         };
         let cancel = self.running().get(&request.id).cloned().unwrap_or_default();
@@ -142,7 +143,7 @@ impl pi_jsonrpc::Service for Pipes {
     }
 
     fn notification(&self, method: &str, params: Option<Value>) {
-        if method != "notifications/cancelled" {
+        if method != methods::CANCELLED {
             return;
         }
         let id = params.as_ref().and_then(|params| Id::from_value(&params["requestId"]));

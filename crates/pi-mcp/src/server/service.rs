@@ -5,6 +5,8 @@ use pi_jsonrpc::connection::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
+use crate::protocol::meta::TASKS_EXTENSION;
+use crate::protocol::{errors, methods};
 
 /// Lists that clients can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,10 +22,10 @@ impl Listing {
     /// Returns the listing that a method asks for.
     pub(super) fn of_method(method: &str) -> Option<Self> {
         Some(match method {
-            "tools/list" => Self::Tools,
-            "resources/list" => Self::Resources,
-            "resources/templates/list" => Self::ResourceTemplates,
-            "prompts/list" => Self::Prompts,
+            methods::TOOLS_LIST => Self::Tools,
+            methods::RESOURCES_LIST => Self::Resources,
+            methods::RESOURCE_TEMPLATES_LIST => Self::ResourceTemplates,
+            methods::PROMPTS_LIST => Self::Prompts,
             _ => return None,
         })
     }
@@ -94,7 +96,7 @@ impl Offers {
     pub(super) fn modern(self) -> Value {
         let mut capabilities = self.common();
         if self.tasks {
-            capabilities.insert("extensions".to_owned(), json!({ super::TASKS: {} }));
+            capabilities.insert("extensions".to_owned(), json!({ TASKS_EXTENSION: {} }));
         }
         Value::Object(capabilities)
     }
@@ -184,7 +186,7 @@ pub trait Service: Send + Sync + 'static {
 
 /// Returns the error of a resource that does not exist.
 pub fn unknown_resource(uri: &str, is_modern: bool) -> Error {
-    let code = if is_modern { Error::INVALID_PARAMS } else { super::RESOURCE_NOT_FOUND };
+    let code = if is_modern { Error::INVALID_PARAMS } else { errors::RESOURCE_NOT_FOUND };
     Error::new(code, format!("Resource not found: {uri}")).with_data(json!({ "uri": uri }))
 }
 

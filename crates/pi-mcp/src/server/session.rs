@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::client::{Client, Level};
 use super::service::Change;
 use super::{About, LEGACY};
+use crate::protocol::methods;
 
 /// The most resources that a client can subscribe to.
 const SUBSCRIPTIONS: usize = 1_000;
@@ -119,10 +120,10 @@ impl Session {
 /// Returns the notification about a change.
 pub(super) fn notice(change: &Change) -> Notification {
     let (method, params) = match change {
-        Change::Tools => ("notifications/tools/list_changed", json!({})),
-        Change::Resources => ("notifications/resources/list_changed", json!({})),
-        Change::Prompts => ("notifications/prompts/list_changed", json!({})),
-        Change::Resource { uri } => ("notifications/resources/updated", json!({ "uri": uri })),
+        Change::Tools => (methods::TOOLS_CHANGED, json!({})),
+        Change::Resources => (methods::RESOURCES_CHANGED, json!({})),
+        Change::Prompts => (methods::PROMPTS_CHANGED, json!({})),
+        Change::Resource { uri } => (methods::RESOURCE_UPDATED, json!({ "uri": uri })),
     };
     Notification { method: method.to_owned(), params: Some(params) }
 }

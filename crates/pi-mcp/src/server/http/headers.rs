@@ -11,9 +11,11 @@ use pi_jsonrpc::{Error, Message};
 use serde_json::Value;
 use url::Url;
 
-use super::super::{HEADER_MISMATCH, HttpOptions, LEGACY, envelope};
+use super::super::{HttpOptions, LEGACY, envelope};
 use super::body::Body;
 use super::problem;
+use crate::protocol::errors::HEADER_MISMATCH;
+use crate::protocol::methods;
 
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -143,9 +145,9 @@ pub(super) fn check_names(
         return Err(mismatch("Mcp-Method"));
     }
     let key = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        methods::TOOLS_CALL | methods::PROMPTS_GET => "name",
+        methods::RESOURCES_READ => "uri",
+        methods::TASKS_GET | methods::TASKS_UPDATE | methods::TASKS_CANCEL => "taskId",
         _ => return Ok(()),
     };
     let Some(name) = params.and_then(|params| params.get(key)).and_then(Value::as_str) else {

@@ -20,6 +20,7 @@ use super::modern::respond;
 use super::sessions::{HttpSession, SessionOutlet};
 use super::stream::{Events, KEEP_ALIVE, Reader};
 use super::{Http, problem};
+use crate::protocol::methods;
 
 /// The most requests of a session at a time.
 const REQUESTS: usize = 64;
@@ -30,7 +31,7 @@ const ABANDONED: Duration = Duration::from_secs(5 * 60);
 /// Answers a message of an old client.
 pub(super) async fn post(http: &Http, headers: &HeaderMap, message: Message) -> Response<Body> {
     if let Message::Request(request) = &message
-        && request.method == "initialize"
+        && request.method == methods::INITIALIZE
     {
         return initialize(http, request);
     }
@@ -130,7 +131,7 @@ fn find(http: &Http, headers: &HeaderMap) -> Result<Arc<HttpSession>, Box<Respon
 }
 
 fn cancel(session: &HttpSession, notification: &Notification) {
-    if notification.method != "notifications/cancelled" {
+    if notification.method != methods::CANCELLED {
         return;
     }
     let id = notification.params.as_ref().and_then(|params| Id::from_value(&params["requestId"]));

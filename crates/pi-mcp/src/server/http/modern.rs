@@ -15,10 +15,11 @@ use super::super::dispatch::{Asked, Step, dispatch};
 use super::super::drive::{Outlet, drive, resume};
 use super::super::listen::listen;
 use super::super::service::Listing;
-use super::super::{HEADER_MISMATCH, MISSING_CAPABILITY, Server, UNSUPPORTED_VERSION, envelope};
+use super::super::{Server, envelope};
 use super::body::{self, Body};
 use super::stream::{Events, KEEP_ALIVE, Log, Reader};
 use super::{Http, headers, problem};
+use crate::protocol::{errors, methods};
 
 /// The time after which a response begins as a stream: clients do not wait long for its head.
 const HEAD_WAIT: Duration = Duration::from_secs(5);
@@ -99,7 +100,7 @@ async fn check(server: &Server, headers: &HeaderMap, request: &Request) -> Resul
     headers::check_version(headers, params)?;
     envelope::check_version(&client)?;
     headers::check_names(headers, &request.method, params)?;
-    if request.method == "tools/call" && server.about().offers.tools {
+    if request.method == methods::TOOLS_CALL && server.about().offers.tools {
         let name = params.and_then(|params| params.get("name"));
         let tools = server.service().list(Listing::Tools).await?;
         let tool = tools.iter().find(|tool| tool.get("name") == name);
@@ -119,7 +120,7 @@ fn refusal(request: &Request, error: Error) -> Message {
 fn status(error: Option<i64>) -> StatusCode {
     match error {
         Some(Error::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
-        Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(code) if errors::is_modern(code) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::super::call::Call;
 use super::super::context::{Ask, cancelled};
 use super::super::drive::Outlet;
+use crate::protocol::meta::RELATED_TASK;
 
 /// The longest and the shortest time that a task is kept after its end. A client that asks for less
 /// than the shortest time could not get the result.
@@ -22,9 +23,6 @@ const SHORTEST: Duration = Duration::from_secs(60);
 
 /// The time between two questions of a client about a task.
 const POLL: Duration = Duration::from_millis(1_000);
-
-/// Name of the field that says which task a message belongs to.
-pub(super) const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// A call that goes on without its request.
 pub(in super::super) struct Task {
@@ -111,7 +109,7 @@ impl Task {
         let mut result = end.map_or_else(|| Err(cancelled()), |(_, result)| result)?;
         if let Value::Object(fields) = &mut result {
             let meta = fields.entry("_meta").or_insert_with(|| json!({}));
-            meta[RELATED] = json!({ "taskId": self.id });
+            meta[RELATED_TASK] = json!({ "taskId": self.id });
         }
         Ok(result)
     }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::super::call::Call;
 use super::super::context::{Ask, Event, Question, cancelled};
 use super::super::drive::{ANSWER_WAIT, Outlet, answers, in_time};
-use super::task::{RELATED, Task};
+use super::task::Task;
+use crate::protocol::meta::RELATED_TASK;
 
 /// Drives the call until it has ended. `outlet` is that of the request that started the task.
 pub(super) async fn work(task: Arc<Task>, mut call: Call, outlet: Arc<dyn Outlet>) {
@@ -67,7 +68,7 @@ async fn put_one(
     if let Value::Object(params) = &mut question.params
         && let Value::Object(meta) = params.entry("_meta").or_insert_with(|| json!({}))
     {
-        meta.insert(RELATED.to_owned(), json!({ "taskId": task.id() }));
+        meta.insert(RELATED_TASK.to_owned(), json!({ "taskId": task.id() }));
     }
     let method = question.kind.method();
     let mut waiting = task.waiting();
