@@ -41,6 +41,7 @@
 pub mod arguments;
 
 mod agent;
+mod ask;
 mod batch;
 mod budget;
 mod call;
@@ -60,6 +61,7 @@ mod transcript;
 mod unanswered;
 
 pub use agent::{Agent, AgentError, Subscription};
+pub use ask::{ModelQuestion, Unanswered, ask_for, read_object};
 pub use budget::{Budget, MeteredProvider, Spent};
 pub use call::{CallContext, FinishedCall, run_tool_call};
 pub use error::{HookError, RunError, ToolError};

@@ -5,11 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use pi_agent::BoxFuture;
-use pi_protocol::{
-    CancelToken, Context, Message, Model, Provider, Request, StopReason, StreamOptions,
-    UserContent, UserMessage, complete, now_ms,
-};
+use pi_agent::{BoxFuture, ModelQuestion, Unanswered, ask_for};
+use pi_protocol::{CancelToken, Model, Provider};
 use serde::Deserialize;
 
 use super::approval::{ApprovalDecision, ApprovalRequest, Approver};
@@ -67,28 +64,17 @@ impl Reviewer {
 
     async fn review(&self, request: &ApprovalRequest) -> Result<Review, String> {
         let shown = serde_json::to_string_pretty(request).map_err(|error| error.to_string())?;
-        let message = UserMessage {
-            content: UserContent::Text(shown),
-            timestamp: now_ms(),
-            extra: Default::default(),
+        let question = ModelQuestion {
+            model: Arc::clone(&self.model),
+            system_prompt: PROMPT,
+            text: shown,
+            timeout: self.timeout,
         };
-        let context = Context {
-            system_prompt: Some(PROMPT.to_owned()),
-            messages: std::iter::once(Message::User(Arc::new(message))).collect(),
-            tools: Vec::new(),
-        };
-        let request = Request::new(Arc::clone(&self.model), context, StreamOptions::default());
-        let cancel = CancelToken::new();
-        let answer = complete(&*self.provider, request, cancel.clone());
-        let answer = tokio::time::timeout(self.timeout, answer).await.map_err(|_| {
-            cancel.cancel();
-            format!("it took longer than {} s", self.timeout.as_secs_f64())
-        })?;
-        if answer.stop_reason != StopReason::Stop {
-            let error = answer.error_message.as_deref().unwrap_or("its answer is incomplete");
-            return Err(error.to_owned());
-        }
-        serde_json::from_str(answer.text().trim()).map_err(|_| "its answer is not clear".to_owned())
+        let answer = ask_for(&*self.provider, question, &CancelToken::new()).await;
+        answer.map_err(|problem| match problem {
+            Unanswered::Unclear(_) => "its answer is not clear".to_owned(),
+            problem => problem.to_string(),
+        })
     }
 }
 

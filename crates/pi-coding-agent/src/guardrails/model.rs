@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_protocol::{
-    CancelToken, Context, Message, Model, Request, StopReason, StreamOptions, UserContent,
-    UserMessage, complete, now_ms,
-};
+use pi_agent::{ModelQuestion, Unanswered, ask_for};
+use pi_protocol::{CancelToken, Model};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -43,15 +41,6 @@ impl Checked {
     pub(super) fn is_tripped(&self) -> bool {
         self.verdict == Ruling::Trip
     }
-
-    /// Reads the answer of the model, which may be in a code block.
-    fn read(answer: &str) -> Result<Self, String> {
-        let answer = answer.trim();
-        let inner = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
-        let inner = inner.and_then(|inner| inner.strip_suffix("```")).unwrap_or(answer);
-        serde_json::from_str(inner.trim())
-            .map_err(|error| format!("the answer of the model is not a verdict: {error}"))
-    }
 }
 
 /// Asks a model about a text. The request belongs to the budget of the session.
@@ -68,33 +57,18 @@ pub(super) async fn check(
     let input = json!({
         "rule": guardrail.prompt, "position": position, "rewrite": rewrites, "text": text,
     });
-    let message = UserMessage {
-        content: UserContent::Text(input.to_string()),
-        timestamp: now_ms(),
-        extra: Default::default(),
-    };
-    let context = Context {
-        system_prompt: Some(PROMPT.to_owned()),
-        messages: std::iter::once(Message::User(Arc::new(message))).collect(),
-        tools: Vec::new(),
-    };
-    let request = Request::new(model, context, StreamOptions::default());
-    let ended = CancelToken::new();
-    let answer = tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err("it was aborted".to_owned()),
-        answer = complete(&**session.provider(), request, ended.clone()) => Ok(answer),
-        () = tokio::time::sleep(timeout) => {
-            Err(format!("the model took longer than {} s", timeout.as_secs_f64()))
+    let question = ModelQuestion { model, system_prompt: PROMPT, text: input.to_string(), timeout };
+    let answer = ask_for(&**session.provider(), question, cancel).await;
+    answer.map_err(|problem| match problem {
+        Unanswered::Aborted => problem.to_string(),
+        Unanswered::TimedOut(limit) => {
+            format!("the model took longer than {} s", limit.as_secs_f64())
         }
-    };
-    ended.cancel();
-    let answer = answer?;
-    if answer.stop_reason != StopReason::Stop {
-        let error = answer.error_message.as_deref().unwrap_or("its answer is incomplete");
-        return Err(format!("the model failed: {error}"));
-    }
-    Checked::read(&answer.text())
+        Unanswered::Failed(error) => format!("the model failed: {error}"),
+        Unanswered::Unclear(error) => {
+            format!("the answer of the model is not a verdict: {error}")
+        }
+    })
 }
 
 fn find_model(session: &AgentSession, named: Option<&str>) -> Result<Arc<Model>, String> {
@@ -107,18 +81,20 @@ fn find_model(session: &AgentSession, named: Option<&str>) -> Result<Arc<Model>,
 
 #[cfg(test)]
 mod tests {
+    use pi_agent::read_object;
+
     use super::*;
 
     #[test]
     fn only_a_clear_verdict_is_accepted() {
-        let pass = Checked::read(r#" {"verdict": "pass", "reason": "Fine."} "#).unwrap();
+        let pass = read_object::<Checked>(r#" {"verdict": "pass", "reason": "Fine."} "#).unwrap();
         assert!(!pass.is_tripped());
         let fenced = "```json\n{\"verdict\": \"trip\", \"reason\": \"No.\"}\n```";
-        assert!(Checked::read(fenced).unwrap().is_tripped());
+        assert!(read_object::<Checked>(fenced).unwrap().is_tripped());
         for unclear in
             ["pass", "", "{}", r#"{"verdict": "pass"}"#, r#"{"verdict": "ok", "reason": ""}"#]
         {
-            assert!(Checked::read(unclear).is_err(), "{unclear}");
+            assert!(read_object::<Checked>(unclear).is_err(), "{unclear}");
         }
     }
 }

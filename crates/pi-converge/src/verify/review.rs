@@ -4,7 +4,7 @@
 //! the other checks, and judges each statement on its own. It fails closed: anything but a complete
 //! answer in the required form is a failed check.
 
-use pi_agent::{Budget, CancelToken, Outcome as LoopOutcome};
+use pi_agent::{Budget, CancelToken, Outcome as LoopOutcome, read_object};
 use pi_coding_agent::session::{Disposition, PromptOptions};
 use pi_coding_agent::{AgentOptions, SessionSelector, create_agent_session};
 use serde::Deserialize;
@@ -261,14 +261,7 @@ async fn prompt(session: &pi_coding_agent::AgentSession, text: &str) -> Result<S
 
 /// Reads an answer: one JSON object, with one ruling for each statement.
 fn parse(text: &str, statements: usize) -> Result<Answer, String> {
-    let text = text.trim();
-    // Many models write a fence around JSON in spite of instructions.
-    let inner = text
-        .strip_prefix("```json")
-        .or_else(|| text.strip_prefix("```"))
-        .and_then(|rest| rest.strip_suffix("```"));
-    let answer: Answer =
-        serde_json::from_str(inner.unwrap_or(text).trim()).map_err(|error| error.to_string())?;
+    let answer: Answer = read_object(text).map_err(|error| error.to_string())?;
     let mut numbers: Vec<usize> = answer.statements.iter().map(|ruling| ruling.number).collect();
     numbers.sort_unstable();
     if numbers != (1..=statements).collect::<Vec<_>>() {
