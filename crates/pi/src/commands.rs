@@ -1,10 +1,9 @@
 //! The commands, one file each. Only `acp`, `demo`, `mcp serve`, `run` and `replay` run an agent.
 
 mod agents;
-pub(crate) mod auth;
+mod auth;
 pub(crate) mod complete;
 mod config;
-pub(crate) mod credentials;
 mod doctor;
 pub(crate) mod export;
 mod extension;
@@ -12,13 +11,13 @@ pub(crate) mod failure;
 mod hooks;
 mod mcp;
 mod models;
-pub(crate) mod packages;
+mod packages;
 pub(crate) mod plain;
 mod policy;
 mod sandbox;
-pub(crate) mod sessions;
+mod sessions;
 mod trust;
-pub(crate) mod undo;
+mod undo;
 
 use std::process::ExitCode;
 

@@ -41,7 +41,7 @@ mod prelude;
 mod publish;
 mod queue;
 mod raw_input;
-pub(crate) mod report;
+mod report;
 mod requests;
 mod search;
 mod settings;
@@ -68,6 +68,8 @@ use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::mcp::OpenPage;
 use pi_coding_agent::session::{SessionEvent, SessionListener};
 use pi_coding_agent::{Environment, SessionSelector, load_settings};
+use pi_host::browser;
+use pi_host::sessions::shared_directory;
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
@@ -85,9 +87,7 @@ use themes::Themes;
 use ui::{ScreenUi, UiRequest};
 
 use crate::arguments::Arguments;
-use crate::commands::sessions::shared_directory;
 use crate::exit::{Exit, fail};
-use crate::logins::browser;
 use crate::modes::setup;
 
 /// Time that an agent has to shut down.

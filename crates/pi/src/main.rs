@@ -20,8 +20,6 @@ mod input_lines;
 mod interactive;
 mod logins;
 mod modes;
-mod provider_errors;
-mod rate_limits;
 mod secrets;
 mod terminal_owner;
 mod topics;

@@ -66,9 +66,13 @@ const OWNERS: &[(&str, &str)] = &[
 /// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent
 /// runs without a screen and without JavaScript; `pi-extensions` sits above both it and the screen.
 const UPPER_LAYERS: &[(&str, &[&str])] = &[
-    ("pi-coding-agent", &["pi-acp", "pi-converge", "pi-extensions", "pi-packages", "pi"]),
+    (
+        "pi-coding-agent",
+        &["pi-acp", "pi-converge", "pi-extensions", "pi-host", "pi-packages", "pi"],
+    ),
     ("pi-acp", &["pi"]),
     ("pi-converge", &["pi"]),
+    ("pi-host", &["pi"]),
     ("pi-tui", &["pi-extensions", "pi"]),
     ("pi-extensions", &["pi"]),
     ("pi-packages", &["pi"]),
@@ -180,7 +184,7 @@ mod tests {
             (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi may"),
             (
                 &[("pi-ai", "pi-coding-agent")],
-                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-packages, pi may",
+                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-packages, pi may",
             ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];

@@ -56,6 +56,22 @@ pub struct Changed {
     pub skipped: Vec<String>,
 }
 
+impl Changed {
+    /// Returns remarks on the change for the user.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.with_scripts.is_empty() {
+            notes.push(format!(
+                "install scripts never run; {} may not work without",
+                self.with_scripts.join(", ")
+            ));
+        }
+        let skipped = self.skipped.iter();
+        notes.extend(skipped.map(|problem| format!("an optional package was left out: {problem}")));
+        notes
+    }
+}
+
 /// The files of a project.
 struct State {
     package: Map<String, Value>,

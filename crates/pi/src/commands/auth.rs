@@ -12,18 +12,16 @@ mod print;
 mod status;
 
 use pi_coding_agent::models::{InvalidAccount, ModelRequest, SelectModelError};
+use pi_host::credentials::Credentials;
 
-use super::credentials::Credentials;
-use super::{CommandResult, Failure, credentials, plain, success};
+use super::{CommandResult, Failure, plain, success};
 use crate::environment;
 use crate::flags::parse::CommandArgs;
 
-pub(crate) use change::store;
 pub(super) use change::{logout, set};
 pub(super) use check::check;
 pub(super) use doctor::doctor;
 pub(super) use list::list;
-pub(crate) use list::name as source_name;
 pub(super) use login::{interruptible, login};
 pub(super) use print::{api_key, bearer_token};
 pub(super) use status::{status, validity};

@@ -11,11 +11,11 @@ use pi_coding_agent::config::settings::SettingsCatalog;
 use pi_coding_agent::config::{AuthStore, SettingsStore, resolve_session_directory};
 use pi_coding_agent::models::{ModelRegistry, ModelsFile};
 use pi_coding_agent::{Environment, session_index};
+use pi_host::sessions::{ShortIds, title};
 use pi_session::ListOptions;
 use pi_tools::toolset::BUILTIN_TOOLS;
 
 use super::plain;
-use super::sessions::{ShortIds, title};
 use crate::exit::{Exit, print};
 
 /// Name of the command, which no table lists.

@@ -55,14 +55,6 @@ impl Failure {
         }
     }
 
-    /// Returns the error in one sentence, for a screen.
-    pub(crate) fn message(&self) -> String {
-        match self {
-            Self::Error { message, .. } => message.clone(),
-            Self::Output(error) => error.to_string(),
-        }
-    }
-
     pub(super) fn of(error: &(impl std::error::Error + Hint), exit: Exit) -> Self {
         Self::Error { message: error.to_string(), hint: error.hint(), exit }
     }

@@ -6,9 +6,9 @@ mod update;
 
 use pi_coding_agent::models::ModelRegistry;
 use pi_coding_agent::{AgentOptions, Environment, add_registered_providers};
+use pi_host::credentials::Credentials;
 
 use super::auth::wait;
-use super::credentials::Credentials;
 use super::{CommandResult, Failure, plain, success};
 use crate::exit::note;
 use crate::flags::parse::CommandArgs;

@@ -243,7 +243,7 @@ fn report(event: PackageEvent) {
         PackageEvent::Updating(source) => drop(print(&format!("Updating {source}...\n"))),
         PackageEvent::Changed(changed) => {
             print(&format!("{}\n", summary(&changed)));
-            notes(&changed).iter().for_each(|text| note(text));
+            changed.notes().iter().for_each(|text| note(text));
         }
         PackageEvent::Output(text) => drop(print(&text)),
         // A failure to write to stderr cannot be reported anywhere.
@@ -269,20 +269,6 @@ fn summary(changed: &Changed) -> String {
         (0, removed) => format!("removed {}", count(removed)),
         (added, removed) => format!("added {}, removed {}", count(added), count(removed)),
     }
-}
-
-/// Returns what the user should know about a change.
-pub(crate) fn notes(changed: &Changed) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !changed.with_scripts.is_empty() {
-        notes.push(format!(
-            "install scripts never run; {} may not work without",
-            changed.with_scripts.join(", ")
-        ));
-    }
-    let skipped = changed.skipped.iter();
-    notes.extend(skipped.map(|problem| format!("an optional package was left out: {problem}")));
-    notes
 }
 
 /// Describes the content of a package.

@@ -2,20 +2,8 @@
 
 use std::io::{self, Write};
 
-/// Returns a text as one line of at most `width` characters.
-pub(crate) fn line(text: &str, width: usize) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let text: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
-    if text.chars().count() <= width {
-        return text;
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// Returns the beginning of an id.
-pub(super) fn id(id: &str, length: usize) -> String {
-    id.chars().filter(|c| !c.is_control()).take(length).collect()
-}
+pub(super) use pi_host::text::id;
+pub(crate) use pi_host::text::line;
 
 /// Formats a time in the time zone of the user: that of `TZ`, else of the system, else UTC.
 pub(super) fn date(milliseconds: i64) -> String {
@@ -23,6 +11,13 @@ pub(super) fn date(milliseconds: i64) -> String {
         return "unknown".to_owned();
     };
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// Formats the time at which a credential expires, in milliseconds since 1970.
+pub(super) fn expiry(milliseconds: f64) -> String {
+    // Fractions do not matter, and times out of range are shown as unknown.
+    #[allow(clippy::cast_possible_truncation)]
+    date(milliseconds as i64)
 }
 
 /// Formats a size in bytes, in decimal units.
@@ -96,14 +91,6 @@ mod tests {
                 text.as_bytes().chunks(size).for_each(|chunk| plain.write_all(chunk).unwrap());
                 assert_eq!(String::from_utf8(out).unwrap(), expected, "in chunks of {size}");
             }
-        }
-    }
-
-    #[test]
-    fn a_line_is_joined_and_cut() {
-        let cases = [("a\n b\u{1b}[0m", 10, "a b[0m"), ("abcdef", 4, "abc…"), ("äöü", 3, "äöü")];
-        for (text, width, expected) in cases {
-            assert_eq!(line(text, width), expected);
         }
     }
 }

@@ -13,7 +13,7 @@ use pi_agent::BoxFuture;
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Judgment, Outcome};
 use pi_coding_agent::{AgentOptions, Environment};
 
-use super::{CommandResult, Failure, export, plain, sessions};
+use super::{CommandResult, Failure, plain, sessions};
 use crate::flags::parse::CommandArgs;
 use crate::flags::safety;
 

@@ -7,36 +7,89 @@ mod remove;
 mod rename;
 mod search;
 mod show;
-mod store;
 
 use std::path::{Path, PathBuf};
 
-use super::export::{Format, default_name, redacted, to_file, to_stdout};
+use pi_host::export::{ExportError, Format, default_name, to_file};
+use pi_host::sessions::{FindError, RemoveError, SessionStore};
+use pi_session::{SessionError, SessionInfo};
+
+use super::export::{redacted, to_stdout};
 use super::{CommandResult, Failure, plain, success};
-use crate::exit::print;
+use crate::environment;
+use crate::exit::{note, print};
 use crate::flags::parse::CommandArgs;
+use crate::hints::{FIND_SESSIONS, ID_OF_NAME, LONGER_ID};
 
 pub(super) use fork::fork;
 pub(super) use list::list;
 pub(super) use prune::prune;
 pub(super) use remove::remove;
-pub(crate) use remove::remove_session;
 pub(super) use rename::rename;
 pub(super) use search::search;
 pub(super) use show::show;
-pub(crate) use store::shared_directory;
-pub(super) use store::{ShortIds, Store, title};
+
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Self {
+        let hint = match &error {
+            FindError::Ambiguous { is_name: true, .. } => ID_OF_NAME,
+            FindError::Ambiguous { .. } => LONGER_ID,
+            _ => FIND_SESSIONS,
+        };
+        Self::failed(error.to_string()).hint(hint)
+    }
+}
+
+impl From<RemoveError> for Failure {
+    fn from(error: RemoveError) -> Self {
+        match error {
+            RemoveError::Session(error) => error.into(),
+            error => Self::failed(error.to_string()),
+        }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ExportError::Session(error) => error.into(),
+            ExportError::Exists(_) => Self::failed(format!("{message}, or add --force")),
+            ExportError::UnknownFormat(_) => Self::usage(message).hint(
+                "choose the format of other files with --format: html, markdown, jsonl or atif",
+            ),
+            _ => Self::failed(message),
+        }
+    }
+}
+
+/// Opens the sessions of the user without reading any.
+pub(super) fn open(args: &CommandArgs) -> Result<SessionStore, Failure> {
+    let environment = environment::read().map_err(Failure::failed)?;
+    Ok(SessionStore::open(environment, args.value("session-dir")))
+}
+
+/// Lists the sessions, newest first. Unreadable files are reported on stderr.
+pub(super) fn list_readable(store: &mut SessionStore, all: bool) -> Vec<SessionInfo> {
+    let listing = store.list(all);
+    report_unreadable(&listing.problems);
+    listing.sessions
+}
+
+fn report_unreadable(problems: &[SessionError]) {
+    problems.iter().for_each(|problem| note(&format!("skipped: {problem}")));
+}
 
 /// Runs `pi sessions export SESSION [FILE]`.
 pub(super) fn export(args: &CommandArgs) -> CommandResult {
-    let mut store = Store::open(args)?;
+    let mut store = open(args)?;
     let source = store.find(args.word(0).unwrap_or_default())?;
     let target = args.word(1);
     let format = match args.value("format").and_then(Format::named) {
         Some(format) => format,
-        None => format_of(target)?,
+        None => Format::of_file(Path::new(target.unwrap_or_default()))?,
     };
-    let mut session = super::export::open(&source)?;
+    let mut session = pi_host::export::open(&source)?;
     if !args.has("unmasked") {
         session = redacted(session)?;
     }
@@ -47,15 +100,4 @@ pub(super) fn export(args: &CommandArgs) -> CommandResult {
     let path = store.environment.expand(&target.to_string_lossy(), &store.environment.cwd);
     to_file(&mut session, format, &path, args.has("force"))?;
     Ok(print(&format!("{}\n", target.display())))
-}
-
-/// Returns the format that the extension of the output file names; HTML without an extension.
-pub(crate) fn format_of(target: Option<&str>) -> Result<Format, Failure> {
-    let file = target.filter(|target| *target != "-").map(Path::new);
-    let Some(extension) = file.and_then(Path::extension) else { return Ok(Format::Html) };
-    let extension = extension.to_string_lossy();
-    Format::named(&extension).ok_or_else(|| {
-        Failure::usage(format!("unknown format \".{extension}\": expected .html, .md or .jsonl"))
-            .hint("choose the format of other files with --format: html, markdown, jsonl or atif")
-    })
 }

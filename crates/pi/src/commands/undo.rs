@@ -3,34 +3,43 @@
 //! Without `--session`, the latest run of the directory that changed something counts, in any
 //! session.
 
-mod candidates;
-mod session;
+use std::io::{BufWriter, Write as _};
 
-use std::io::{BufWriter, Write};
-use std::path::Path;
-
-use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
-use pi_tools::checkpoint::{Change, CheckpointError, Checkpoints, FileState, RestoreReport};
+use pi_host::sessions::{SessionStore, title};
+use pi_host::undo::{Candidate, Direction, UndoError};
 
 use super::plain::{self, PlainWriter, line};
-use super::sessions::Store;
-use super::{CommandResult, Failure, success};
+use super::{CommandResult, Failure, sessions, success};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
-use candidates::Candidate;
-pub(crate) use candidates::Direction;
-pub(crate) use session::{Preview, apply, preview};
+
+impl From<UndoError> for Failure {
+    fn from(error: UndoError) -> Self {
+        match error {
+            UndoError::Find(error) => error.into(),
+            UndoError::Open(error) => error.into(),
+            UndoError::Session(error) => error.into(),
+            UndoError::NoSession => {
+                Self::failed(error.to_string()).hint("choose a session with --session")
+            }
+            error => Self::failed(error.to_string()),
+        }
+    }
+}
 
 pub(super) fn run(args: &CommandArgs) -> CommandResult {
     let modes = ["list", "diff", "redo"];
     if modes.iter().filter(|mode| args.has(mode)).count() > 1 {
         return Err(Failure::usage("--list, --diff and --redo cannot be combined"));
     }
-    let mut store = Store::open(args)?;
+    let mut store = sessions::open(args)?;
     let direction = if args.has("redo") { Direction::Redo } else { Direction::Undo };
     let candidate = match args.value("session") {
         Some(reference) => Candidate::of_session(&mut store, reference)?,
-        None => Candidate::latest(&mut store, direction)?,
+        None => {
+            let listed = sessions::list_readable(&mut store, false);
+            Candidate::latest(&store.environment, listed, direction)?
+        }
     };
     if args.has("list") {
         list(&candidate, &mut store)
@@ -42,7 +51,7 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
 }
 
 /// Prints the runs of a session, newest first.
-fn list(candidate: &Candidate, store: &mut Store) -> CommandResult {
+fn list(candidate: &Candidate, store: &mut SessionStore) -> CommandResult {
     let checkpoints = candidate.checkpoints.list();
     // The first checkpoint is the state before the first run.
     let runs = checkpoints.iter().skip(1).filter(|checkpoint| !checkpoint.found).rev();
@@ -50,12 +59,13 @@ fn list(candidate: &Candidate, store: &mut Store) -> CommandResult {
     if runs.peek().is_none() {
         return Err(Failure::failed(format!(
             "no run of the session {} changed files",
-            candidate.id
+            candidate.session.id
         )));
     }
     let next = candidate.checkpoints.undoable().map(|(run, _)| run);
     let mut out = BufWriter::new(std::io::stdout().lock());
-    writeln!(out, "session {}  {}", store.short_ids().of(&candidate.id), candidate.title)?;
+    let session = &candidate.session;
+    writeln!(out, "session {}  {}", store.short_ids().of(&session.id), title(session, 60))?;
     writeln!(out, "  {:16}  {:>7}  RUN", "TIME", "CHANGES")?;
     for run in runs {
         // Runs after the next one to undo were undone already.
@@ -72,22 +82,24 @@ fn list(candidate: &Candidate, store: &mut Store) -> CommandResult {
 }
 
 /// Undoes or redoes a run. Prints the changes, and the files that were left alone on stderr.
-fn restore(mut candidate: Candidate, direction: Direction, store: &mut Store) -> CommandResult {
+fn restore(
+    mut candidate: Candidate,
+    direction: Direction,
+    store: &mut SessionStore,
+) -> CommandResult {
     let run = candidate.run(direction)?;
-    let changes = candidate.checkpoints.diff(run.from, run.to)?;
-    let restored = match direction {
-        Direction::Undo => candidate.checkpoints.undo()?,
-        Direction::Redo => candidate.checkpoints.redo()?,
-    };
+    let restored = candidate.restore(&run, direction)?;
     let verb = match direction {
         Direction::Undo => "took back",
         Direction::Redo => "repeated",
     };
     let mut out = BufWriter::new(std::io::stdout().lock());
     let of = run.time.map(|time| format!(" of {}", plain::date(time))).unwrap_or_default();
-    let id = store.short_ids().of(&candidate.id);
+    let id = store.short_ids().of(&candidate.session.id);
     writeln!(out, "{verb} the run{of} in session {id}: {}", line(&run.label, 60))?;
-    report(&restored, &changes, direction, &mut out)?;
+    for file in &restored.files {
+        writeln!(out, "{} {}", file.verb, line(&file.path, usize::MAX))?;
+    }
     out.flush()?;
     for conflict in &restored.conflicts {
         note(&format!("left alone {}: {}", line(&conflict.path, usize::MAX), conflict.reason));
@@ -95,76 +107,11 @@ fn restore(mut candidate: Candidate, direction: Direction, store: &mut Store) ->
     Ok(if restored.conflicts.is_empty() { Exit::Completed } else { Exit::Failed }.into())
 }
 
-fn report(
-    restored: &RestoreReport,
-    changes: &[Change],
-    direction: Direction,
-    out: &mut impl Write,
-) -> Result<(), Failure> {
-    for path in &restored.paths {
-        writeln!(out, "{} {}", verb(path, changes, direction), line(path, usize::MAX))?;
-    }
-    Ok(())
-}
-
-/// Returns what was done with a file.
-fn verb(path: &str, changes: &[Change], direction: Direction) -> &'static str {
-    let change = changes.iter().find(|change| change.path == path);
-    let (existed, exists) =
-        change.map_or((true, true), |change| (change.before.is_some(), change.after.is_some()));
-    match (existed, exists, direction) {
-        (_, false, _) => "removed",
-        (false, _, Direction::Undo) => "recreated",
-        (false, _, Direction::Redo) => "created",
-        (true, _, Direction::Undo) => "restored",
-        (true, _, Direction::Redo) => "changed",
-    }
-}
-
 /// Shows what `undo` would change.
 fn diff(candidate: &Candidate) -> CommandResult {
-    let Some((run, before)) = candidate.checkpoints.undoable() else {
-        return Err(CheckpointError::NothingToUndo.into());
-    };
+    let difference = candidate.difference()?;
     let mut out = PlainWriter::new(BufWriter::new(std::io::stdout().lock()));
-    write!(out, "{}", difference(&candidate.checkpoints, &candidate.root, run, before)?)?;
+    write!(out, "{difference}")?;
     out.flush()?;
     Ok(success())
-}
-
-/// Returns the difference between the files as they are and a checkpoint, for the files that
-/// changed between two checkpoints.
-fn difference(
-    checkpoints: &Checkpoints,
-    root: &Path,
-    from: usize,
-    to: usize,
-) -> Result<String, CheckpointError> {
-    let mut text = String::new();
-    for change in checkpoints.diff(from, to)? {
-        let now = match change.before {
-            Some(FileState::File { .. }) => std::fs::read(root.join(&change.path)).ok(),
-            _ => None,
-        };
-        let then = checkpoints.content(to, &change.path)?;
-        text.push_str(&shown(&change, now, then));
-    }
-    Ok(text)
-}
-
-fn shown(change: &Change, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> String {
-    let what = match (&change.before, &change.after) {
-        (None, _) => "create",
-        (_, None) => "remove",
-        _ => "change",
-    };
-    let heading = format!("{what} {}\n", change.path);
-    let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default());
-    let (Ok(before), Ok(after)) = (text(before), text(after)) else { return heading };
-    let input = InternedInput::new(before.as_str(), after.as_str());
-    let mut difference = Diff::compute(Algorithm::Histogram, &input);
-    difference.postprocess_lines(&input);
-    let printer = BasicLineDiffPrinter(&input.interner);
-    let unified = difference.unified_diff(&printer, UnifiedDiffConfig::default(), &input);
-    format!("{heading}{unified}")
 }

@@ -8,15 +8,14 @@ use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{
     CredentialName, CredentialSource, LoginChoice, LoginKind, ModelRegistry, Revocation,
 };
+use pi_host::browser;
+use pi_host::credentials::forms::{self, Answers, check_key, display_name};
+use pi_host::credentials::{Credentials, source_name};
 
 use super::app::App;
 use super::panels::login::flow::{FlowPanel, ScreenInteraction};
 use super::panels::login::{Login, LoginPanel, Provider, Ways};
 use super::panels::logout::LogoutPanel;
-use crate::commands::auth::{source_name, store};
-use crate::commands::credentials::Credentials;
-use crate::logins::browser;
-use crate::logins::forms::{self, Answers, check_key, display_name};
 
 /// Returns the models and logins of the session, with those of extensions.
 fn registry(app: &App) -> ModelRegistry {
@@ -88,7 +87,7 @@ fn save(app: &mut App, provider: Provider, key: String) {
             forms::credential(&id, method, answers).map_err(|error| error.to_string())?;
         let credentials = Credentials::open(&environment);
         let name = CredentialName::new(id.as_str());
-        store(&credentials, &name, credential).map_err(|failure| failure.message())?;
+        credentials.save(&name, credential).map_err(|error| error.to_string())?;
         Ok::<String, String>(credentials.store.path().display().to_string())
     };
     app.tasks.spawn_blocking(work, move |app, result| match result {
@@ -119,7 +118,7 @@ fn ask_form(app: &mut App, provider: Provider) {
         };
         let credentials = Credentials::open(&environment);
         let name = CredentialName::new(id.as_str());
-        store(&credentials, &name, credential).map_err(|failure| failure.message())?;
+        credentials.save(&name, credential).map_err(|error| error.to_string())?;
         Ok(Some(format!("in {}", credentials.store.path().display())))
     });
 }

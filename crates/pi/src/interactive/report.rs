@@ -91,16 +91,3 @@ fn row(item: &Item, names: usize, values: usize, view: View<'_>) -> Line {
     }
     line
 }
-
-/// Returns a number with commas between thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}

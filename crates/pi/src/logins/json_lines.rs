@@ -8,9 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use pi_ai::HookFuture;
 use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
+use pi_host::browser;
 use serde_json::{Value, json};
 
-use super::browser;
 use crate::input_lines::Lines;
 
 /// A script at the other end of stdin and stdout.

@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use pi_ai::HookFuture;
 use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
+use pi_host::browser;
 
-use super::{browser, hidden};
+use super::hidden;
 use crate::commands::plain::PlainWriter;
 use crate::input_lines::Lines;
 

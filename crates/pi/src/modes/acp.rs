@@ -9,13 +9,13 @@ use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::models::{CredentialName, SelectModelError, UnusableModel};
 use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{CreateError, Environment, SelectSessionError};
+use pi_host::credentials::Credentials;
+use pi_host::sessions::{self, shared_directory};
 use pi_session::SessionInfo;
 
 use super::setup::{self, Agent, Refused};
 use super::signals::signal;
 use crate::arguments::Arguments;
-use crate::commands::credentials::Credentials;
-use crate::commands::sessions::{remove_session, shared_directory};
 use crate::exit::{Exit, fail};
 use crate::flags::acp::arguments;
 use crate::flags::parse::CommandArgs;
@@ -134,8 +134,9 @@ fn kind(error: &CreateError) -> fn(String) -> OpenError {
 async fn delete(file: PathBuf, agent_directory: PathBuf) -> Result<(), String> {
     let removing = tokio::task::spawn_blocking(move || {
         let session = SessionInfo::read(&file).map_err(|error| error.to_string())?;
-        let removed = remove_session(&session, &agent_directory, |path| std::fs::remove_file(path));
-        removed.map_err(|failure| failure.message())
+        let removed =
+            sessions::remove(&session, &agent_directory, |path| std::fs::remove_file(path));
+        removed.map_err(|error| error.to_string())
     });
     removing.await.map_err(|error| error.to_string())?
 }

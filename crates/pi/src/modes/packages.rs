@@ -7,7 +7,6 @@ use pi_coding_agent::resources::PackageLocation;
 use pi_coding_agent::{AgentOptions, Diagnostic, load_settings};
 use pi_packages::{PackageError, PackageEvent, PackageManager};
 
-use crate::commands::packages::notes;
 use crate::environment;
 
 /// What the start has to say about packages.
@@ -67,7 +66,7 @@ pub(super) async fn prepare(
     add_temporary(&mut manager, options).await?;
     for event in events.try_iter() {
         if let PackageEvent::Changed(changed) = event {
-            let notes = notes(&changed).into_iter();
+            let notes = changed.notes().into_iter();
             packages.problems.extend(notes.map(|text| Diagnostic::warning(None, text)));
         }
     }

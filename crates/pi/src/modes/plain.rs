@@ -14,6 +14,7 @@ use pi_agent::Outcome;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions};
 use pi_coding_agent::{AgentRuntime, Environment, load_settings};
+use pi_host::provider_errors::explain_last;
 
 use super::input::{Prompt, prompts};
 use super::progress::{self, Detail};
@@ -24,7 +25,6 @@ use crate::commands::plain::PlainWriter;
 use crate::exit::{Exit, fail};
 use crate::hints::Hint as _;
 use crate::input_lines::Lines;
-use crate::provider_errors::explain_last;
 use questions::PlainUi;
 
 /// Returns why the plain loop is used instead of the screen, if it is.

@@ -11,6 +11,7 @@ use pi_ai::{AssistantBlock, AssistantMessage, StopReason};
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions, Run};
+use pi_host::provider_errors::{Explanation, explain_last};
 
 use super::input::{Prompt, prompts};
 use super::progress::{self, Detail, StderrUi};
@@ -22,7 +23,6 @@ use crate::commands::plain::PlainWriter;
 use crate::exit::{Exit, Failure, fail, note, on_write_error};
 use crate::flags::suggest;
 use crate::hints::Hint as _;
-use crate::provider_errors::{Explanation, explain_last};
 
 /// Submits the prompts and prints the last answer.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
@@ -206,7 +206,7 @@ pub(super) fn failure_of(session: &AgentSession, outcome: &Outcome) -> Option<Fa
 pub(super) fn exit_code(session: &AgentSession, outcome: &Outcome) -> Exit {
     match (outcome, last_answer(session)) {
         (Outcome::Failed { .. }, _) => {
-            explain_last(session).map_or(Exit::Failed, |explanation| explanation.exit)
+            explain_last(session).map_or(Exit::Failed, |explanation| explanation.outcome)
         }
         (Outcome::Aborted, _) => Exit::Aborted,
         (Outcome::Stopped { .. }, _) => Exit::Guardrail,

@@ -9,12 +9,12 @@ use pi_ai::{AssistantMessage, StopReason};
 use pi_coding_agent::extension::{Ui, UiUpdate};
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener, WeakAgentSession};
 use pi_coding_agent::{AgentRuntime, AgentSession};
+use pi_host::{provider_errors, rate_limits};
 use pi_session::CacheMiss;
 
 use super::waiting::WaitingLine;
 use crate::commands::plain;
 use crate::exit::note;
-use crate::{provider_errors, rate_limits};
 
 /// Width of a progress line, in characters.
 const WIDTH: usize = 100;

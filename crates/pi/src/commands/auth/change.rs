@@ -9,6 +9,8 @@ use std::io::{IsTerminal as _, Read as _};
 use pi_coding_agent::Environment;
 use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{CredentialName, CredentialSource, Revocation};
+use pi_host::credentials::SaveError;
+use pi_host::credentials::forms::{self, Answers, FormError};
 use serde_json::json;
 
 use super::login::{command_words, credential_name, interruptible};
@@ -17,7 +19,6 @@ use crate::environment;
 use crate::exit::{Exit, hint, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
-use crate::logins::forms::{self, Answers, FormError};
 use crate::logins::terminal::TerminalInteraction;
 
 const SEE_STATUS: &str = "see `pi auth status` for the sources of credentials";
@@ -64,38 +65,10 @@ fn stored(
     credential: StoredCredential,
 ) -> CommandResult {
     let has_key = matches!(credential, StoredCredential::ApiKey { key: Some(_), .. });
-    store(credentials, name, credential)?;
+    credentials.save(name, credential)?;
     let what = if has_key { "a key" } else { "settings" };
     let path = credentials.store.path().display();
     Ok(print(&format!("stored {what} for {name} in {path}\n")))
-}
-
-/// Stores a credential. Variables that are stored already stay unless they are given anew. A stored
-/// login is not replaced: only the user could restore it.
-pub(crate) fn store(
-    credentials: &Credentials,
-    name: &CredentialName,
-    credential: StoredCredential,
-) -> Result<(), Failure> {
-    let mut edit = credentials.store.edit()?;
-    let entry = name.to_string();
-    let credential = match (edit.get(&entry)?, credential) {
-        (Some(StoredCredential::Oauth { .. }), _) => {
-            let remove =
-                format!("to replace it, first run `pi auth logout {}`", command_words(name));
-            return Err(Failure::failed(format!("a login is stored for {name}")).hint(remove));
-        }
-        (
-            Some(StoredCredential::ApiKey { env: old, extra, .. }),
-            StoredCredential::ApiKey { key, env, .. },
-        ) => {
-            let env = old.into_iter().chain(env).collect();
-            StoredCredential::ApiKey { key, env, extra }
-        }
-        (_, credential) => credential,
-    };
-    edit.set(&entry, &credential)?;
-    Ok(())
 }
 
 /// Returns the provider of this name, ignoring case.
@@ -177,6 +150,19 @@ fn read_key() -> Result<String, Failure> {
     match forms::check_key(&text) {
         Some(problem) => Err(wrong(problem)),
         None => Ok(text),
+    }
+}
+
+impl From<SaveError> for Failure {
+    fn from(error: SaveError) -> Self {
+        match &error {
+            SaveError::LoginStored(name) => {
+                let words = command_words(name);
+                let remove = format!("to replace it, first run `pi auth logout {words}`");
+                Self::failed(error.to_string()).hint(remove)
+            }
+            _ => Self::configuration(error.to_string()),
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use pi_coding_agent::models::CredentialSource;
+use pi_host::credentials::source_name;
 use serde_json::{Value, json};
 
-use super::{CommandResult, Credentials, credentials, open, plain, success};
+use super::{CommandResult, Credentials, open, plain, success};
 use crate::exit::{Exit, hint, note};
 use crate::flags::parse::CommandArgs;
 
@@ -71,39 +72,29 @@ fn rows(credentials: &Credentials, stored: Vec<String>) -> Vec<Row> {
 
 fn describe(row: &Row) -> String {
     let text = match row.source {
-        CredentialSource::Login { expires } if expires <= credentials::now() => {
-            return format!("login in auth.json, expired {}", credentials::date(expires));
+        CredentialSource::Login { expires } if expires <= pi_protocol::now_ms() => {
+            return format!("login in auth.json, expired {}", plain::expiry(expires));
         }
         CredentialSource::Login { expires } => {
-            format!("login in auth.json, expires {}", credentials::date(expires))
+            format!("login in auth.json, expires {}", plain::expiry(expires))
         }
-        source => format!("key in {}", name(source)),
+        source => format!("key in {}", source_name(source)),
     };
     let unusable = if row.usable { "" } else { " (unusable; see `pi doctor`)" };
     format!("{text}{unusable}")
 }
 
-/// Returns the name of a source.
-pub(crate) fn name(source: CredentialSource) -> &'static str {
-    match source {
-        CredentialSource::Given | CredentialSource::NotNeeded => "none",
-        CredentialSource::StoredKey | CredentialSource::Login { .. } => "auth.json",
-        CredentialSource::ModelsFile => "models.json",
-        CredentialSource::Variable(name) | CredentialSource::Cloud(name) => name,
-    }
-}
-
 fn to_json(row: &Row) -> Value {
     let (kind, expires, ended) = match row.source {
         CredentialSource::Login { expires } => {
-            ("oauth", Some(expires), expires <= credentials::now())
+            ("oauth", Some(expires), expires <= pi_protocol::now_ms())
         }
         _ => ("api_key", None, false),
     };
     let mut object = json!({
         "provider": row.provider,
         "type": kind,
-        "source": name(row.source),
+        "source": source_name(row.source),
         "usable": row.usable && !ended,
     });
     if let Some(expires) = expires {

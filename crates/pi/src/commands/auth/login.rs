@@ -11,15 +11,17 @@ use pi_ai::oauth::{
 use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{CredentialName, LoginChoice, LoginError, LoginKind};
 use pi_coding_agent::{AgentOptions, Environment, add_registered_providers};
+use pi_host::browser;
+use pi_host::credentials::{self, forms};
 use serde_json::json;
 
-use super::change::{provider_named, store};
-use super::{CommandResult, Credentials, Failure, credentials};
+use super::change::provider_named;
+
+use super::{CommandResult, Credentials, Failure, plain};
 use crate::exit::{Exit, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::logins::json_lines::{JsonInteraction, emit};
 use crate::logins::terminal::TerminalInteraction;
-use crate::logins::{browser, forms};
 use crate::{environment, extensions};
 
 /// The time that a cancelled login has to close its connections.
@@ -258,7 +260,7 @@ impl SignIn<'_> {
         let method = self.args.value("method");
         let credential =
             forms::ask(&name.provider, method, given, self.environment, &*self.interaction).await?;
-        store(&self.credentials, name, credential)?;
+        self.credentials.save(name, credential)?;
         self.report(name, "api_key")
     }
 
@@ -276,7 +278,7 @@ impl SignIn<'_> {
             return Ok(super::success());
         }
         let until = match expires.filter(|expires| *expires < credentials::FOREVER) {
-            Some(expires) => format!(" (valid until {})", credentials::date(expires)),
+            Some(expires) => format!(" (valid until {})", plain::expiry(expires)),
             None => String::new(),
         };
         let what = if kind == "oauth" { "signed in to" } else { "stored a key for" };

@@ -6,7 +6,7 @@ use pi_coding_agent::models::CredentialSource;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::check::broken;
-use super::{CommandResult, Credentials, Failure, credentials, open_account, provider, wait};
+use super::{CommandResult, Credentials, Failure, open_account, plain, provider, wait};
 use crate::exit::print;
 use crate::flags::parse::CommandArgs;
 
@@ -50,10 +50,10 @@ pub(in crate::commands) fn bearer_token(args: &CommandArgs) -> CommandResult {
 /// Fails if a login ends too early: one that cannot be renewed, or a service with shorter tokens.
 fn check_expiry(credentials: &Credentials, provider: &str, least: Duration) -> Result<(), Failure> {
     let Some(expires) = credentials.registry.auth_status(provider).expires else { return Ok(()) };
-    if expires - credentials::now() >= least.as_secs_f64() * 1000.0 || least.is_zero() {
+    if expires - pi_protocol::now_ms() >= least.as_secs_f64() * 1000.0 || least.is_zero() {
         return Ok(());
     }
-    let date = credentials::date(expires);
+    let date = plain::expiry(expires);
     let message =
         format!("the login of {provider} ends at {date}, earlier than --min-expiry requires");
     Err(Failure::failed(message)

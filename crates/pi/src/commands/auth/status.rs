@@ -6,11 +6,11 @@ use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{
     AuthStatus, CredentialError, CredentialName, CredentialSource, UnusableModel,
 };
+use pi_host::credentials::{self, source_name};
 use serde_json::{Value, json};
 
 use super::change::provider_named;
-use super::list::name as source_name;
-use super::{CommandResult, Credentials, Failure, credentials, open, plain, success};
+use super::{CommandResult, Credentials, Failure, open, plain, success};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
 
@@ -164,8 +164,8 @@ pub(in crate::commands) fn validity(status: &AuthStatus) -> String {
     if expires >= credentials::FOREVER {
         return ", does not expire".to_owned();
     }
-    let date = credentials::date(expires);
-    match (status.is_renewable, expires <= credentials::now()) {
+    let date = plain::expiry(expires);
+    match (status.is_renewable, expires <= pi_protocol::now_ms()) {
         (true, true) => format!(", renewed with the next request (ended {date})"),
         (true, false) => format!(", valid until {date}, then renewed"),
         (false, true) => format!(", ended {date}"),

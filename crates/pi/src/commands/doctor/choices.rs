@@ -13,10 +13,10 @@ use pi_coding_agent::{
     AgentOptions, Environment, Omission, find_omissions, initial_session_model, load_resources,
     load_settings,
 };
+use pi_host::credentials::models_file;
 
 use super::Finding;
 use crate::commands::auth::wait;
-use crate::commands::credentials::models_file;
 use crate::flags::suggest;
 use crate::hints::Hint as _;
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use pi_coding_agent::Environment;
+use pi_host::sessions::shared_directory;
 use pi_session::{ListOptions, SessionIndex};
 
 use super::Finding;
-use crate::commands::sessions::shared_directory;
 
 /// Checks that the agent directory can be written.
 pub(super) fn agent_directory(environment: &Environment) -> Vec<Finding> {

@@ -4,10 +4,11 @@
 use pi_coding_agent::Environment;
 use pi_coding_agent::models::local::ServerKind;
 use pi_coding_agent::models::{CredentialError, CredentialSource, UnusableModel};
+use pi_host::credentials::Credentials;
 
 use super::Finding;
 use crate::commands::auth::{validity, wait};
-use crate::commands::credentials::{self, Credentials};
+use crate::commands::plain;
 
 /// Checks the format and the permissions of `auth.json`.
 pub(super) fn file(environment: &Environment) -> Vec<Finding> {
@@ -126,7 +127,7 @@ fn check(credentials: &Credentials, provider: &str, is_readable: bool) -> KeySta
                 ..
             })) = &status.problem
             {
-                let ended = credentials::date(expires);
+                let ended = plain::expiry(expires);
                 return bad(
                     format!("the login of {name} ended at {ended} UTC: {why}"),
                     format!("{advice} `pi auth remove {name}` removes the login."),

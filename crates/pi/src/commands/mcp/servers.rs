@@ -6,10 +6,10 @@ use pi_coding_agent::guard::Guard;
 use pi_coding_agent::mcp::config::ServerEntry;
 use pi_coding_agent::mcp::{ConfiguredServer, McpOptions, McpServers, Origin};
 use pi_coding_agent::{AgentOptions, load_guard};
+use pi_host::credentials::Credentials;
 use pi_tools::supervisor::Supervisor;
 
 use super::{Failure, Loaded};
-use crate::commands::credentials::Credentials;
 
 /// Returns the owner of the processes of servers.
 fn supervisor() -> Option<Supervisor> {

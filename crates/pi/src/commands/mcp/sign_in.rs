@@ -4,12 +4,12 @@ use std::io::IsTerminal as _;
 
 use pi_coding_agent::mcp::auth::{McpAuth, SignInOptions};
 use pi_coding_agent::mcp::config::{HttpServer, ServerEntry, Transport};
+use pi_host::browser;
 
 use super::{CommandResult, Failure, Loaded};
 use crate::commands::auth::{interruptible, wait};
 use crate::exit::{Exit, note, print};
 use crate::flags::parse::CommandArgs;
-use crate::logins::browser;
 use crate::logins::terminal::TerminalInteraction;
 
 pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {

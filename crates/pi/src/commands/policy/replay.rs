@@ -9,6 +9,7 @@ use std::sync::Arc;
 use pi_coding_agent::guard::{Call, Guard, GuardError, Judgment, Outcome, ToolOrigin};
 use pi_coding_agent::{AgentOptions, load_guard};
 use pi_guard::Decision;
+use pi_host::export::open;
 use pi_protocol::{
     AgentMessage, Effects, EntryBody, Message, ToolCall, ToolResultMessage, UserBlock,
 };
@@ -17,25 +18,25 @@ use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value, json};
 
 use super::plain::{self, PlainWriter};
-use super::sessions::Store;
-use super::{CommandResult, Failure, SHOWN, export, options, reason, word};
+use super::sessions;
+use super::{CommandResult, Failure, SHOWN, options, reason, word};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
 use crate::secrets;
 
 pub(in crate::commands) fn replay(args: &CommandArgs) -> CommandResult {
-    let mut store = Store::open(args)?;
+    let mut store = sessions::open(args)?;
     let options = absolute(options(args, &store.environment)?);
     let mut failed = false;
     let mut paths = Vec::new();
     if args.words.is_empty() {
-        let all = store.list(args.has("all"));
+        let all = sessions::list_readable(&mut store, args.has("all"));
         paths.extend(all.into_iter().map(|session| session.path));
     }
     for reference in &args.words {
         match store.find(reference) {
             Ok(path) => paths.push(path),
-            Err(failure) => failed |= skip(failure)?,
+            Err(error) => failed |= skip(error.into())?,
         }
     }
     let mut replay = Replay {
@@ -47,7 +48,7 @@ pub(in crate::commands) fn replay(args: &CommandArgs) -> CommandResult {
     for path in &paths {
         match replay.session(path) {
             Ok(whole) => failed |= !whole,
-            Err(failure) => failed |= skip(failure)?,
+            Err(error) => failed |= skip(error.into())?,
         }
     }
     replay.report.finish()?;
@@ -124,7 +125,7 @@ enum Record {
 impl Replay {
     /// Judges a session. Returns true if all of it could be read.
     fn session(&mut self, path: &Path) -> Result<bool, Failure> {
-        let mut session = export::open(path)?;
+        let mut session = open(path)?;
         session.verify()?;
         for problem in session.damaged_lines() {
             let (path, at) = (path.display(), problem.offset);

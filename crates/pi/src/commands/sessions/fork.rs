@@ -1,16 +1,15 @@
 //! `pi sessions fork`: copies a session into a new one.
 
+use pi_host::export::open;
 use pi_session::{ForkPosition, NewSession, Session};
 use serde_json::json;
 
-use super::store::Store;
 use super::{CommandResult, Failure};
-use crate::commands::export::open;
 use crate::exit::print;
 use crate::flags::parse::CommandArgs;
 
 pub(in crate::commands) fn fork(args: &CommandArgs) -> CommandResult {
-    let mut store = Store::open(args)?;
+    let mut store = super::open(args)?;
     let path = store.find(args.word(0).unwrap_or_default())?;
     let source = open(&path)?;
     let fork = match args.value("at") {

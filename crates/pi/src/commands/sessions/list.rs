@@ -2,18 +2,18 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_host::sessions::{message_count, title, to_json};
 use serde_json::Value;
 
-use super::store::{Store, message_count, title, to_json};
-use super::{CommandResult, Failure, plain, success};
+use super::{CommandResult, Failure, list_readable, plain, success};
 use crate::exit::{hint, note};
 use crate::flags::parse::CommandArgs;
 
 pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
     let limit = limit(args)?;
-    let mut store = Store::open(args)?;
+    let mut store = super::open(args)?;
     let all = args.has("all");
-    let mut sessions = store.list(all);
+    let mut sessions = list_readable(&mut store, all);
     sessions.truncate(limit);
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.has("json") {

@@ -5,12 +5,12 @@ use std::io::Write as _;
 use std::path::Path;
 
 use pi_coding_agent::{checkpoint_directory, checkpoints_directory};
+use pi_host::sessions::{self, remove_unused_contents, title};
 use pi_session::{SessionInfo, is_locked};
 use pi_tools::checkpoint;
 
-use super::remove::{confirmed, remove_session, remove_unused_contents};
-use super::store::{Store, title};
-use super::{CommandResult, Failure, plain, success};
+use super::remove::confirmed;
+use super::{CommandResult, Failure, list_readable, plain, success};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
 
@@ -24,8 +24,8 @@ struct Limits {
 
 pub(in crate::commands) fn prune(args: &CommandArgs) -> CommandResult {
     let limits = limits(args)?;
-    let mut store = Store::open(args)?;
-    let listed = store.list(args.has("all"));
+    let mut store = super::open(args)?;
+    let listed = list_readable(&mut store, args.has("all"));
     let (old, used): (Vec<_>, Vec<_>) =
         select(listed, &limits).into_iter().partition(|session| !is_locked(&session.path));
     for session in &used {
@@ -51,9 +51,9 @@ pub(in crate::commands) fn prune(args: &CommandArgs) -> CommandResult {
             size += size_of(&checkpoint_directory(&agent, &session.id));
         }
         if !dry_run
-            && let Err(failure) = remove_session(session, &agent, |path| std::fs::remove_file(path))
+            && let Err(error) = sessions::remove(session, &agent, |path| std::fs::remove_file(path))
         {
-            failure.report();
+            Failure::from(error).report();
             failed = true;
             continue;
         }

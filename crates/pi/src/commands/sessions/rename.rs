@@ -1,10 +1,9 @@
 //! `pi sessions rename`: names a session.
 
+use pi_host::export::open;
 use pi_session::{OpenOptions, Session};
 
-use super::store::Store;
 use super::{CommandResult, Failure, success};
-use crate::commands::export::open;
 use crate::flags::parse::CommandArgs;
 
 pub(in crate::commands) fn rename(args: &CommandArgs) -> CommandResult {
@@ -12,7 +11,7 @@ pub(in crate::commands) fn rename(args: &CommandArgs) -> CommandResult {
     if name.trim().is_empty() {
         return Err(Failure::usage("the name of a session cannot be empty"));
     }
-    let mut store = Store::open(args)?;
+    let mut store = super::open(args)?;
     let path = store.find(args.word(0).unwrap_or_default())?;
     // Only sessions are opened for writing; other files stay as they are.
     open(&path)?;

@@ -2,19 +2,19 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_host::sessions::{title, to_json};
 use pi_session::{SearchHit, SearchOptions};
 use serde_json::{Value, json};
 
 use super::list::limit;
-use super::store::{Store, report_unreadable, title, to_json};
-use super::{CommandResult, plain};
+use super::{CommandResult, plain, report_unreadable};
 use crate::exit::{Exit, hint, note};
 use crate::flags::parse::CommandArgs;
 
 /// Runs the search. As with grep, the exit code is 1 if nothing was found.
 pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
     let limit = limit(args)?;
-    let mut store = Store::open(args)?;
+    let mut store = super::open(args)?;
     let cwd = (!args.has("all")).then(|| store.environment.cwd.clone());
     let mut options = SearchOptions::default().limit(limit);
     options.cwd = cwd;

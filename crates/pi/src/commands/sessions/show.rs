@@ -3,13 +3,14 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use pi_host::export::open;
+use pi_host::sessions::{message_count, to_json};
 use pi_session::{EffectsResolver, MarkdownOptions, Session, SessionInfo, ToolDetail};
 use serde_json::{Value, json};
 
 use super::plain::{PlainWriter, date};
-use super::store::{Store, message_count, to_json};
 use super::{CommandResult, Failure, success};
-use crate::commands::export::{open, redacted};
+use crate::commands::export::redacted;
 use crate::flags::parse::CommandArgs;
 use crate::secrets;
 
@@ -17,7 +18,7 @@ use crate::secrets;
 const BRIEF: usize = 5;
 
 pub(in crate::commands) fn show(args: &CommandArgs) -> CommandResult {
-    let mut store = Store::open(args)?;
+    let mut store = super::open(args)?;
     let path = store.find(args.word(0).unwrap_or_default())?;
     let mut session = redacted(open(&path)?)?;
     let info = SessionInfo::read(&path)?;

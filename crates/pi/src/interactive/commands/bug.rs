@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::commands::export::{Format, open, redacted, to_file};
+use pi_host::export::{Format, open, redacted, to_file};
+
 use crate::interactive::app::App;
 use crate::interactive::panels::choice::Choice;
 use crate::interactive::panels::line::LineQuestion;
@@ -61,9 +62,9 @@ fn save(
     if let Some(session) = session {
         let target = directory.join(format!("bug-{time}.jsonl"));
         open(session)
-            .and_then(redacted)
+            .and_then(|session| redacted(session, secrets::own()))
             .and_then(|mut copy| to_file(&mut copy, Format::Jsonl, &target, false))
-            .map_err(|failure| failure.message())?;
+            .map_err(|error| error.to_string())?;
         files.push(target.display().to_string());
     }
     Ok(files)

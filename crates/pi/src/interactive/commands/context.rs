@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use pi_coding_agent::AgentSession;
+use pi_host::text::grouped;
 use pi_protocol::{AgentMessage, Declarations, EntryBody, Message};
 use pi_session::SessionError;
 
 use crate::interactive::app::App;
 use crate::interactive::composition::{Composition, costs};
-use crate::interactive::report::{Item, Report, grouped};
+use crate::interactive::report::{Item, Report};
 
 /// Content of the report.
 struct Figures {

@@ -1,28 +1,28 @@
 //! `/export [path]`: writes the session to a file, as a page or as JSON lines. Secrets are redacted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::commands::export::{default_name, open, redacted, to_file};
-use crate::commands::failure::Failure;
-use crate::commands::sessions::format_of;
+use pi_host::export::{ExportError, Format, default_name, open, redacted, to_file};
+
 use crate::interactive::app::App;
+use crate::secrets;
 
 pub(super) fn run(app: &mut App, argument: &str) {
     let Some(source) = saved_file(app) else { return };
     let (target, cwd) = (unquoted(argument).to_owned(), app.session.workspace().cwd().to_owned());
     let environment = app.environment.clone();
-    let export = move || -> Result<PathBuf, Failure> {
-        let format = format_of(Some(target.as_str()).filter(|target| !target.is_empty()))?;
+    let export = move || -> Result<PathBuf, ExportError> {
+        let format = Format::of_file(Path::new(&target))?;
         let target = match target.as_str() {
             "" => cwd.join(default_name(&source, format)),
             target => environment.expand(target, &cwd),
         };
-        to_file(&mut redacted(open(&source)?)?, format, &target, true)?;
+        to_file(&mut redacted(open(&source)?, secrets::own())?, format, &target, true)?;
         Ok(target)
     };
     app.tasks.spawn_blocking(export, |app, result| match result {
         Ok(path) => app.status(format!("Session exported to: {}", path.display())),
-        Err(failure) => app.error(failure.message()),
+        Err(error) => app.error(error.to_string()),
     });
 }
 

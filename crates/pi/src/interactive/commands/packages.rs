@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_packages::{PackageError, PackageEvent, PackageManager};
 
-use crate::commands::packages::notes;
 use crate::environment;
 use crate::hints::Hint as _;
 use crate::interactive::app::App;
@@ -65,7 +64,7 @@ fn change(app: &mut App, change: Change) {
         let events = std::mem::take(&mut *events.lock().unwrap_or_else(PoisonError::into_inner));
         for event in events {
             if let PackageEvent::Changed(changed) = event {
-                notes(&changed).into_iter().for_each(|note| app.warning(note));
+                changed.notes().into_iter().for_each(|note| app.warning(note));
             }
         }
         match result {

@@ -1,11 +1,12 @@
 //! `/session`: figures of the session.
 
 use pi_coding_agent::session::SessionTotals;
+use pi_host::rate_limits::{self, LimitLine};
+use pi_host::text::grouped;
 use pi_session::CacheTotals;
 
 use crate::interactive::app::App;
-use crate::interactive::report::{Item, Report, grouped};
-use crate::rate_limits::{self, LimitLine};
+use crate::interactive::report::{Item, Report};
 
 pub(super) fn run(app: &mut App, _argument: &str) {
     let (session, name) = (app.session.clone(), app.session.name());

@@ -6,22 +6,23 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use pi_host::export::{ExportError, Format, open, redacted, to_file};
+
 use super::export::saved_file;
-use crate::commands::export::{Format, open, redacted, to_file};
-use crate::commands::failure::Failure;
 use crate::interactive::app::App;
 use crate::interactive::panels::choice::Choice;
+use crate::secrets;
 
 pub(super) fn run(app: &mut App, _argument: &str) {
     let Some(source) = saved_file(app) else { return };
     let target = source.with_extension("html");
-    let write = move || -> Result<PathBuf, Failure> {
-        to_file(&mut redacted(open(&source)?)?, Format::Html, &target, true)?;
+    let write = move || -> Result<PathBuf, ExportError> {
+        to_file(&mut redacted(open(&source)?, secrets::own())?, Format::Html, &target, true)?;
         Ok(target)
     };
     app.tasks.spawn_blocking(write, |app, written| match written {
         Ok(page) => offer(app, page),
-        Err(failure) => app.error(failure.message()),
+        Err(error) => app.error(error.to_string()),
     });
 }
 

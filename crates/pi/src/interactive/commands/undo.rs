@@ -2,8 +2,8 @@
 //! them.
 
 use pi_coding_agent::checkpoint_directory;
+use pi_host::undo::{self, Direction};
 
-use crate::commands::undo::{self, Direction};
 use crate::interactive::app::App;
 use crate::interactive::panels::undo::UndoPanel;
 

@@ -4,7 +4,7 @@ use pi_coding_agent::session::AgentSession;
 use pi_tui::completion::Completion;
 use pi_tui::fuzzy;
 
-use crate::logins::forms::display_name;
+use pi_host::credentials::forms::display_name;
 
 /// Returns the arguments of a command that match a text, best first; `None` if the command has no
 /// arguments to choose from.

@@ -1,10 +1,11 @@
 //! Shows what `/undo` or `/redo` would change, and does it.
 
+use pi_host::text::line;
+use pi_host::undo::{self, Direction, Preview};
 use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::{Line, Lines, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
-use crate::commands::undo::{self, Direction, Preview};
 
 /// A look at the changes, with a question.
 pub(in crate::interactive) struct UndoPanel {
@@ -63,7 +64,7 @@ impl Panel for UndoPanel {
             Direction::Undo => "Undo",
             Direction::Redo => "Redo",
         };
-        let title = format!(" {verb}: {}", self.preview.label);
+        let title = format!(" {verb}: {}", line(&self.preview.label, 60));
         let title = Line::styled(title, view.theme.fg(Token::Accent).bold());
         let body = self.body(view);
         self.rows = body.len();
@@ -94,10 +95,14 @@ impl Panel for UndoPanel {
                 }
                 let work = move || undo::apply(&preview);
                 app.tasks.spawn_blocking(work, |app, result| match result {
-                    Ok(report) => {
-                        app.status(report.done.join("\n"));
-                        for conflict in report.left_alone {
-                            app.warning(conflict);
+                    Ok(restored) => {
+                        let files = restored.files.iter();
+                        let done = files
+                            .map(|file| format!("{} {}", file.verb, line(&file.path, usize::MAX)));
+                        app.status(done.collect::<Vec<_>>().join("\n"));
+                        for conflict in restored.conflicts {
+                            let path = line(&conflict.path, usize::MAX);
+                            app.warning(format!("left alone {path}: {}", conflict.reason));
                         }
                     }
                     Err(error) => app.error(error.to_string()),

@@ -1,5 +1,6 @@
 //! Boxes with a label: messages of extensions, summaries of compactions and branches, skills.
 
+use pi_host::text::grouped;
 use pi_protocol::{CustomMessage as _, Entry, MessageContent, UserBlock};
 use pi_session::ExtensionMessage;
 use pi_tui::{Line, Token};
@@ -9,7 +10,6 @@ use super::images;
 use super::layout::{boxed, expand_hint, inner_width, one_line, text_lines};
 use super::markdown::{self, Prose};
 use super::options::{Look, Shared};
-use super::output::grouped;
 use super::slot::Draw;
 use super::user::{Invocation, text_of};
 

@@ -1,6 +1,7 @@
 //! Lines that are no messages: status, notices of extensions and commands, failures of answers.
 
 use pi_coding_agent::extension::NotifyKind;
+use pi_host::provider_errors::{self, FailedRequest, Reader};
 use pi_protocol::{AssistantMessage, StopReason, ToolResultMessage, UserBlock};
 use pi_session::CacheMiss;
 use pi_tui::{Line, Token};
@@ -8,7 +9,6 @@ use pi_tui::{Line, Token};
 use super::layout::{padded, text_lines};
 use super::options::{Look, Shared};
 use super::slot::Draw;
-use crate::provider_errors::{self, FailedRequest, Reader};
 
 /// A dim line.
 #[derive(Debug)]

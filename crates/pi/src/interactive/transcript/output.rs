@@ -142,16 +142,3 @@ pub(super) fn duration(seconds: f64) -> String {
         _ => format!("{}h {}m", whole / 3600, whole % 3600 / 60),
     }
 }
-
-/// Formats a number with a comma between thousands.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use pi_ai::{CancelToken, HookFuture};
+use pi_host::browser;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
 use pi_tui::{InputEvent, InputLine, Line, Lines, Span, Token, View, text};
@@ -15,7 +16,6 @@ use tokio::sync::{Notify, oneshot};
 use super::super::super::panel::{Panel, PanelEvent};
 use super::super::dialog_frame::{Hints, framed, inner};
 use super::super::question::title_lines;
-use crate::logins::browser;
 
 /// The answers that are visible at once.
 const ROWS: usize = 10;

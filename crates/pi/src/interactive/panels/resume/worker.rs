@@ -10,7 +10,7 @@ use pi_coding_agent::{Environment, session_index};
 use pi_session::{ListOptions, OpenOptions, SearchOptions, Session, SessionIndex, SessionInfo};
 use tokio::sync::Notify;
 
-use crate::commands::sessions::remove_session;
+use pi_host::sessions;
 
 /// Sessions of the directory that are read before the index, so that rows appear at once.
 const FIRST: usize = 20;
@@ -180,7 +180,7 @@ fn delete(session: &SessionInfo, places: &Places) -> Result<(), String> {
         }
         std::fs::remove_file(path)
     };
-    remove_session(session, &places.agent, trash).map_err(|failure| failure.message())
+    sessions::remove(session, &places.agent, trash).map_err(|error| error.to_string())
 }
 
 /// Reads the newest sessions of a directory; the names of the files begin with their time.

@@ -2,17 +2,19 @@
 
 use pi_coding_agent::session::ReportedLimits;
 
-use crate::interactive::report::grouped;
+use crate::text::grouped;
 
 /// A limit: the resource or window, and what is left of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct LimitLine {
-    pub(crate) name: String,
-    pub(crate) text: String,
+pub struct LimitLine {
+    /// Name of the resource or window.
+    pub name: String,
+    /// The rest and the time of the reset.
+    pub text: String,
 }
 
 /// Describes limits. `now` is in milliseconds since 1970.
-pub(crate) fn describe(reported: &ReportedLimits, now: f64) -> Vec<LimitLine> {
+pub fn describe(reported: &ReportedLimits, now: f64) -> Vec<LimitLine> {
     let limits = &reported.limits;
     let mut lines = Vec::new();
     for (name, limit) in limits.resources() {
@@ -36,7 +38,7 @@ pub(crate) fn describe(reported: &ReportedLimits, now: f64) -> Vec<LimitLine> {
 }
 
 /// Describes limits in one line.
-pub(crate) fn in_one_line(reported: &ReportedLimits, now: f64) -> Option<String> {
+pub fn in_one_line(reported: &ReportedLimits, now: f64) -> Option<String> {
     let lines = describe(reported, now);
     let parts: Vec<String> =
         lines.into_iter().map(|LimitLine { name, text }| format!("{name}: {text}")).collect();

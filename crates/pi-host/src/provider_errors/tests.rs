@@ -206,7 +206,7 @@ fn errors_say_who_failed_what_happened_and_what_to_do() {
         assert!(found.message.starts_with(&format!("p/m: {message}")), "{error}: {found:?}");
         let has_hint = found.hint.as_deref().is_some_and(|text| text.starts_with(hint));
         assert!(has_hint, "{error}: {found:?}");
-        assert_eq!(found.exit.exit_code(), code, "{error}");
+        assert_eq!(found.outcome.exit_code(), code, "{error}");
     }
     let odd = explained(&model("p", CLOUD), "400: {\"message\":\"odd\"}", None, Reader::Screen);
     assert_eq!((odd.message.as_str(), odd.hint), ("p/m: p rejected the request (400): odd", None));

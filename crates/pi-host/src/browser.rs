@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use pi_coding_agent::Environment;
 
 /// Returns the program that opens pages; `None` if there is no browser in front of the user.
-pub(crate) fn program(environment: &Environment) -> Option<String> {
+pub fn program(environment: &Environment) -> Option<String> {
     let is_set = |name: &str| environment.variable(name).is_some();
     if is_set("SSH_CONNECTION") || is_set("SSH_TTY") || is_set("SSH_CLIENT") {
         return None;
@@ -26,7 +26,7 @@ pub(crate) fn program(environment: &Environment) -> Option<String> {
 
 /// Opens a page and does not wait for the browser. Returns false if the page is not a web page or
 /// the program cannot be started.
-pub(crate) fn open(program: &str, url: &str) -> bool {
+pub fn open(program: &str, url: &str) -> bool {
     if !["https://", "http://"].iter().any(|start| url.starts_with(start)) {
         return false;
     }

@@ -7,33 +7,35 @@ use std::fmt;
 
 use pi_ai::oauth::{Cancelled, Interaction, Prompt, PromptKind};
 use pi_ai::providers;
-use pi_coding_agent::Environment;
 use pi_coding_agent::config::StoredCredential;
+use pi_coding_agent::{Environment, suggest};
 use serde_json::Map;
 
-use crate::flags::suggest;
-
 /// The maximum length of a key.
-pub(crate) const LONGEST: usize = 64 * 1024;
+pub const LONGEST: usize = 64 * 1024;
 
 /// One kind of credential that a provider accepts.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Method {
+pub struct Method {
     /// The name for `--method`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The label in a list.
-    pub(crate) label: &'static str,
+    pub label: &'static str,
     /// The kind of secret that is asked for; `None` if the machine has it.
-    pub(crate) secret: Option<&'static str>,
-    pub(crate) variables: &'static [Variable],
+    pub secret: Option<&'static str>,
+    /// The variables that are stored with the secret.
+    pub variables: &'static [Variable],
 }
 
 /// A variable that is stored with the key.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Variable {
-    pub(crate) name: &'static str,
-    pub(crate) question: &'static str,
-    pub(crate) is_required: bool,
+pub struct Variable {
+    /// Name of the environment variable.
+    pub name: &'static str,
+    /// Question to the user.
+    pub question: &'static str,
+    /// The credential cannot be used without it.
+    pub is_required: bool,
 }
 
 const fn required(name: &'static str, question: &'static str) -> Variable {
@@ -129,22 +131,34 @@ const FORMS: &[(&str, &[Method])] = &[
 
 /// A form that cannot be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum FormError {
+pub enum FormError {
+    /// The user cancelled.
     Cancelled,
     /// The problem of a key. Does not quote the text, which may be most of a secret.
     Key(&'static str),
+    /// A required variable is missing.
     Missing {
+        /// Id of the provider.
         provider: String,
+        /// Name of the variable.
         variable: &'static str,
     },
+    /// The provider has no such variable.
     UnknownVariable {
+        /// Id of the provider.
         provider: String,
+        /// Name of the variable.
         variable: String,
+        /// A variable with a similar name.
         similar: Option<&'static str>,
     },
+    /// The provider has no such method.
     UnknownMethod {
+        /// Id of the provider.
         provider: String,
+        /// Name of the method.
         method: String,
+        /// Names of all methods.
         known: Vec<&'static str>,
     },
 }
@@ -174,12 +188,12 @@ impl From<Cancelled> for FormError {
 }
 
 /// Returns the kinds of credentials of a provider. The first one is the default.
-pub(crate) fn methods(provider: &str) -> &'static [Method] {
+pub fn methods(provider: &str) -> &'static [Method] {
     FORMS.iter().find(|(id, _)| *id == provider).map_or(KEY, |(_, methods)| methods)
 }
 
 /// Returns the method of this name, or the default.
-pub(crate) fn find(provider: &str, name: Option<&str>) -> Result<&'static Method, FormError> {
+pub fn find(provider: &str, name: Option<&str>) -> Result<&'static Method, FormError> {
     let all = methods(provider);
     let found = match name {
         None => all.first(),
@@ -194,13 +208,21 @@ pub(crate) fn find(provider: &str, name: Option<&str>) -> Result<&'static Method
 
 /// The answers of a form.
 #[derive(Default)]
-pub(crate) struct Answers {
-    pub(crate) secret: Option<String>,
-    pub(crate) variables: BTreeMap<String, String>,
+pub struct Answers {
+    /// The secret, if the method has one.
+    pub secret: Option<String>,
+    /// Values of variables.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answers").field("variables", &self.variables).finish_non_exhaustive()
+    }
 }
 
 /// Asks for everything that `given` lacks.
-pub(crate) async fn ask(
+pub async fn ask(
     provider: &str,
     method: Option<&str>,
     given: BTreeMap<String, String>,
@@ -247,7 +269,7 @@ pub(crate) async fn ask(
 }
 
 /// Returns the credential of a filled form.
-pub(crate) fn credential(
+pub fn credential(
     provider: &str,
     method: &'static Method,
     answers: Answers,
@@ -279,7 +301,7 @@ pub(crate) fn credential(
 
 /// Returns what is wrong with a text that is meant to be a key. It does not quote the text, which may
 /// be most of a secret.
-pub(crate) fn check_key(text: &str) -> Option<&'static str> {
+pub fn check_key(text: &str) -> Option<&'static str> {
     let text = text.trim();
     if text.is_empty() {
         Some("contains no key")
@@ -299,6 +321,6 @@ fn literal(key: &str) -> String {
 }
 
 /// Returns the name of a provider for people.
-pub(crate) fn display_name(provider: &str) -> String {
+pub fn display_name(provider: &str) -> String {
     providers::provider(provider).map_or(provider, |info| info.name).to_owned()
 }

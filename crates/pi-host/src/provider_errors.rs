@@ -11,21 +11,23 @@ mod tests;
 use pi_ai::{AssistantMessage, FailureKind, Model, ProviderFailure, is_context_overflow};
 use pi_coding_agent::models::{CredentialName, CredentialSource, ModelRegistry};
 use pi_coding_agent::session::AgentSession;
-
-use crate::exit::Exit;
-use crate::flags::suggest;
+use pi_coding_agent::suggest;
+use pi_protocol::Outcome;
 
 /// An error with advice.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Explanation {
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-    pub(crate) exit: Exit,
+pub struct Explanation {
+    /// The provider and model, and what happened.
+    pub message: String,
+    /// One imperative line on what to do.
+    pub hint: Option<String>,
+    /// Outcome of a run that ends with the failure.
+    pub outcome: Outcome,
 }
 
 /// The place where advice is read, which decides the commands that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub enum Reader {
     /// The command line: options and commands of the program.
     CommandLine,
     /// The interactive mode: slash commands.
@@ -47,16 +49,20 @@ impl Reader {
 }
 
 /// The request that failed.
-pub(crate) struct FailedRequest<'a> {
-    pub(crate) model: &'a Model,
-    pub(crate) source: Option<CredentialSource>,
+#[derive(Debug)]
+pub struct FailedRequest<'a> {
+    /// Model of the request.
+    pub model: &'a Model,
+    /// Source of the credential that was sent.
+    pub source: Option<CredentialSource>,
     /// The models, to find one of a similar name and the body of the response.
-    pub(crate) registry: Option<&'a ModelRegistry>,
-    pub(crate) reader: Reader,
+    pub registry: Option<&'a ModelRegistry>,
+    /// The place where the advice is read.
+    pub reader: Reader,
 }
 
 /// Explains the failure of the last answer; `None` if it was not an error of the provider.
-pub(crate) fn explain_last(session: &AgentSession) -> Option<Explanation> {
+pub fn explain_last(session: &AgentSession) -> Option<Explanation> {
     let messages = session.messages();
     let failed = messages.last()?.as_assistant()?.clone();
     // Only requests have a duration; other failures of a run do not concern the provider.
@@ -72,7 +78,7 @@ pub(crate) fn explain_last(session: &AgentSession) -> Option<Explanation> {
 }
 
 /// Explains the failure of an answer.
-pub(crate) fn explain(failed: &AssistantMessage, request: &FailedRequest<'_>) -> Explanation {
+pub fn explain(failed: &AssistantMessage, request: &FailedRequest<'_>) -> Explanation {
     let error = failed.error_message.as_deref().unwrap_or_default();
     let error = if error.is_empty() { "Request error" } else { error };
     let model = request.model;
@@ -94,20 +100,20 @@ pub(crate) fn explain(failed: &AssistantMessage, request: &FailedRequest<'_>) ->
     } else {
         advice::advice(&failure, request)
     };
-    let exit = match failure.kind {
+    let outcome = match failure.kind {
         FailureKind::NoCredential
         | FailureKind::RejectedCredential
         | FailureKind::ExpiredCredential
         | FailureKind::Forbidden
-        | FailureKind::Unsupported => Exit::NoModel,
-        _ => Exit::Failed,
+        | FailureKind::Unsupported => Outcome::NoModel,
+        _ => Outcome::Failed,
     };
-    Explanation { message, hint, exit }
+    Explanation { message, hint, outcome }
 }
 
 /// Returns the response to a failed request as it came. The registry has the whole body, the text of
 /// the error only a part.
-pub(crate) fn raw(failed: &AssistantMessage, session: &AgentSession) -> Option<String> {
+pub fn raw(failed: &AssistantMessage, session: &AgentSession) -> Option<String> {
     let error = failed.error_message.as_deref().filter(|error| !error.is_empty())?;
     let model = session.find_model(&failed.provider, &failed.model).or_else(|| session.model())?;
     let response = session.models().and_then(|registry| registry.last_failure(&model));
