@@ -37,6 +37,12 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Returns true if the variable `PI_OFFLINE` asks for no network traffic.
+    pub fn is_offline(&self) -> bool {
+        let value = self.variable("PI_OFFLINE").unwrap_or_default().to_lowercase();
+        matches!(value.as_str(), "1" | "true" | "yes")
+    }
+
     /// Returns the directory for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)

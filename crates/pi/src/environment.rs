@@ -29,12 +29,6 @@ pub(crate) fn read() -> Result<Environment, String> {
     })
 }
 
-/// Returns true if the variable `PI_OFFLINE` asks for no network traffic.
-pub(crate) fn is_offline(environment: &Environment) -> bool {
-    let value = environment.variable("PI_OFFLINE").unwrap_or_default().to_lowercase();
-    matches!(value.as_str(), "1" | "true" | "yes")
-}
-
 /// Returns the directory of the user's settings, credentials and sessions.
 pub(crate) fn agent_directory(cwd: &Path) -> Result<PathBuf, String> {
     // It would count as unset otherwise, and a different directory would be used.

@@ -17,7 +17,6 @@ mod extensions;
 mod flags;
 mod hints;
 mod input_lines;
-mod interactive;
 mod logins;
 mod modes;
 mod secrets;

@@ -1,4 +1,4 @@
-//! The modes that run an agent: print, JSON and RPC. The interactive mode has a module of its own.
+//! The modes that run an agent: interactive, print, JSON and RPC.
 //!
 //! `setup` creates the agent from the command line, `input` reads the prompts, `signals` ends a run
 //! early. The agent itself is in the library; the modes only connect it to the standard streams.
@@ -6,6 +6,7 @@
 pub(crate) mod acp;
 pub(crate) mod demo;
 pub(crate) mod input;
+pub(crate) mod interactive;
 mod json;
 mod list;
 pub(crate) mod mcp_serve;
@@ -87,7 +88,7 @@ async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
         _ if arguments.print || !on_a_terminal() => print::run(arguments, environment).await,
         _ => match plain {
             Some(reason) => plain::run(arguments, environment, reason).await,
-            None => crate::interactive::run(arguments, environment).await,
+            None => interactive::run(arguments, environment).await,
         },
     }
 }

@@ -6,19 +6,10 @@
 //! protocol of the program.
 
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pi_extensions::{InheritedStreams, OutputStream};
-
-/// Writes bytes between two frames.
-type Send = Arc<dyn Fn(Vec<u8>) + std::marker::Send + Sync>;
-
-/// A screen that is drawn on the terminal.
-#[derive(Clone)]
-pub(crate) struct DrawnScreen {
-    pub(crate) send: Send,
-    pub(crate) size: Arc<dyn Fn() -> (u16, u16) + std::marker::Send + Sync>,
-}
+use pi_screen::DrawnScreen;
 
 enum Owner {
     /// No screen is drawn.

@@ -68,14 +68,15 @@ const OWNERS: &[(&str, &str)] = &[
 const UPPER_LAYERS: &[(&str, &[&str])] = &[
     (
         "pi-coding-agent",
-        &["pi-acp", "pi-converge", "pi-extensions", "pi-host", "pi-packages", "pi"],
+        &["pi-acp", "pi-converge", "pi-extensions", "pi-host", "pi-packages", "pi-screen", "pi"],
     ),
     ("pi-acp", &["pi"]),
     ("pi-converge", &["pi"]),
-    ("pi-host", &["pi"]),
-    ("pi-tui", &["pi-extensions", "pi"]),
+    ("pi-host", &["pi-screen", "pi"]),
+    ("pi-screen", &["pi"]),
+    ("pi-tui", &["pi-extensions", "pi-screen", "pi"]),
     ("pi-extensions", &["pi"]),
-    ("pi-packages", &["pi"]),
+    ("pi-packages", &["pi-screen", "pi"]),
     ("pi", &[]),
 ];
 
@@ -181,10 +182,10 @@ mod tests {
                 &[("pi-coding-agent", "pi-extensions")],
                 "pi-coding-agent depends on pi-extensions: only pi may",
             ),
-            (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi may"),
+            (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi-screen, pi may"),
             (
                 &[("pi-ai", "pi-coding-agent")],
-                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-packages, pi may",
+                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-packages, pi-screen, pi may",
             ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];

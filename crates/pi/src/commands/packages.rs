@@ -133,7 +133,11 @@ pub(super) fn resources(args: &CommandArgs) -> CommandResult {
     if scope == SettingsScope::Project && !settings.is_trusted() {
         return Err(PackageError::NotTrusted.into());
     }
-    Ok(block_on(Box::pin(crate::interactive::select_resources(environment, settings, scope))))
+    Ok(block_on(Box::pin(crate::modes::interactive::select_resources(
+        environment,
+        settings,
+        scope,
+    ))))
 }
 
 /// Returns the lines of a package: its source, its directory if it is installed, and the limits of
@@ -218,7 +222,7 @@ fn load(args: &CommandArgs) -> Result<(Environment, SettingsStore), Failure> {
 /// Creates the package manager of the working directory.
 fn manager(args: &CommandArgs) -> Result<(Environment, PackageManager), Failure> {
     let (environment, settings) = load(args)?;
-    let is_offline = environment::is_offline(&environment);
+    let is_offline = environment.is_offline();
     let manager = PackageManager::new(environment.clone(), settings, Box::new(report));
     Ok((environment, manager.offline(is_offline)))
 }

@@ -7,8 +7,6 @@ use pi_coding_agent::resources::PackageLocation;
 use pi_coding_agent::{AgentOptions, Diagnostic, load_settings};
 use pi_packages::{PackageError, PackageEvent, PackageManager};
 
-use crate::environment;
-
 /// What the start has to say about packages.
 #[derive(Default)]
 pub(super) struct Packages {
@@ -37,7 +35,7 @@ pub(super) async fn prepare(
     let (settings, _) = load_settings(options, None, &mut Vec::new());
     let is_unattended = settings.settings().is_unattended();
     let environment = options.environment.clone();
-    let is_offline = is_offline || environment::is_offline(&environment);
+    let is_offline = is_offline || environment.is_offline();
     let (sender, events) = std::sync::mpsc::channel();
     // A receiver that is gone misses nothing.
     let report = move |event| drop(sender.send(event));

@@ -39,7 +39,7 @@ fn run(url: Option<&str>, names: &[String], json: bool) -> CommandResult {
              modelsUrl URL`"
         )));
     };
-    if environment::is_offline(&environment) {
+    if environment.is_offline() {
         let failure = Failure::failed("PI_OFFLINE is set, so nothing was loaded");
         return Err(failure.hint("unset PI_OFFLINE; the models that are known stay available"));
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use pi_ai::ThinkingLevel;
 use pi_coding_agent::AgentRuntime;
 use pi_coding_agent::session::{BashOptions, Persistence};
+use pi_screen::needs_screen;
 
 use super::questions::choose;
 use super::{Lines, say};
-use crate::interactive::needs_screen;
 
 /// Consequence of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

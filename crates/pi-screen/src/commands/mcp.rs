@@ -1,0 +1,7 @@
+//! `/mcp` in a session without servers. With servers, it is a command of the session.
+
+use crate::app::App;
+
+pub(super) fn run(app: &mut App, _argument: &str) {
+    app.status("No MCP servers are configured; add one with `pi mcp add`, then use /reload");
+}

@@ -1,0 +1,59 @@
+//! Chooses the part of the last answer that is copied.
+
+use pi_tui::input::{Input, Keymap};
+use pi_tui::list::{Item, ListEvent, SelectList};
+use pi_tui::{Line, LineCache, Lines, Token, View};
+
+use super::super::clipboard::{self, Part};
+use super::super::panel::{Panel, PanelEvent};
+
+/// Rows of the list.
+const ROWS: usize = 8;
+
+/// The list of parts.
+pub(crate) struct CopyPanel {
+    list: SelectList<String>,
+    cache: LineCache,
+}
+
+impl CopyPanel {
+    pub(crate) fn new(parts: Vec<Part>) -> Self {
+        let items = parts.into_iter().map(|part| {
+            let label = part.label;
+            Item { value: part.text, label, description: Some(part.preview) }
+        });
+        Self { list: SelectList::new(items.collect(), ROWS), cache: LineCache::default() }
+    }
+}
+
+impl Panel for CopyPanel {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        let list = &self.list;
+        self.cache.get(view, || {
+            let rule = Line::styled("─".repeat(view.width), view.theme.fg(Token::Border));
+            let mut lines = vec![rule.clone()];
+            lines.push(Line::styled(" Copy", view.theme.fg(Token::Accent).bold()));
+            lines.extend(list.lines(view));
+            lines.push(rule);
+            lines
+        })
+    }
+
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
+        let Input::Key(key) = input else { return PanelEvent::Ignored };
+        self.cache.clear();
+        match self.list.handle(key, keymap) {
+            ListEvent::Confirmed => {
+                let text = self.list.selected().map(|item| item.value.clone());
+                PanelEvent::close_then(move |app| {
+                    if let Some(text) = text {
+                        clipboard::copy(app, &text);
+                    }
+                })
+            }
+            ListEvent::Cancelled => PanelEvent::Close(None),
+            ListEvent::Moved => PanelEvent::Changed,
+            _ => PanelEvent::Ignored,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The model selector.
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pi_ai::Model;
+use pi_tui::input::{Input, Keymap};
+use pi_tui::list::{ListEvent, Selection};
+use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Token, View, fuzzy};
+
+use super::super::panel::{Panel, PanelEvent};
+use super::frame::{self, ModelRow};
+
+const ROWS: usize = 10;
+
+/// Choice of the user.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Answer {
+    /// The model for this session.
+    Use(Arc<Model>),
+    /// The model for this session and as the default.
+    UseAsDefault(Arc<Model>),
+    /// A model of the scope whose provider has no key.
+    NoKey(Arc<Model>),
+}
+
+/// The models that are found while the panel is open; `None` as long as they are searched.
+pub(crate) type Found = Rc<RefCell<Option<Vec<Arc<Model>>>>>;
+
+/// Input of the panel.
+pub(crate) struct Options<'a> {
+    /// Models whose providers have credentials.
+    pub(crate) available: Vec<Arc<Model>>,
+    /// Models to cycle through, in their order.
+    pub(crate) scoped: Vec<Arc<Model>>,
+    pub(crate) current: Option<Arc<Model>>,
+    /// Provider and id of the default model.
+    pub(crate) default: Option<(String, String)>,
+    pub(crate) search: &'a str,
+    pub(crate) found: Found,
+    pub(crate) keymap: &'a Keymap,
+}
+
+/// The panel.
+pub(crate) struct ModelPanel {
+    available: Vec<Arc<Model>>,
+    scoped: Vec<Arc<Model>>,
+    shows_scope: bool,
+    current: Option<Arc<Model>>,
+    default: Option<(String, String)>,
+    /// The models that match the search, best first.
+    shown: Vec<Arc<Model>>,
+    selection: Selection,
+    search: InputLine,
+    found: Found,
+    is_searching: bool,
+    keys: Keys,
+    lines: LineCache,
+}
+
+/// Keys, which the user can change.
+struct Keys {
+    confirm: String,
+    save: String,
+    cancel: String,
+    tab: String,
+}
+
+/// Returns true if both are the same model.
+fn is_same(a: &Model, b: &Model) -> bool {
+    a.provider == b.provider && a.id == b.id
+}
+
+impl ModelPanel {
+    pub(crate) fn new(options: Options<'_>) -> Self {
+        let Options { available, scoped, current, default, search, found, keymap } = options;
+        let mut line = InputLine::new();
+        line.set_text(search);
+        let mut panel = Self {
+            available,
+            shows_scope: !scoped.is_empty(),
+            scoped,
+            current,
+            default,
+            shown: Vec::new(),
+            selection: Selection::new(0, ROWS),
+            search: line,
+            found,
+            is_searching: true,
+            keys: Keys {
+                confirm: keymap.label("tui.select.confirm"),
+                save: keymap.label("app.models.save"),
+                cancel: keymap.label("tui.select.cancel"),
+                tab: keymap.label("tui.input.tab"),
+            },
+            lines: LineCache::default(),
+        };
+        panel.sort();
+        panel.filter();
+        panel
+    }
+
+    /// Puts the current model first, then the default, then the others by provider.
+    fn sort(&mut self) {
+        let rank = |model: &Model| {
+            let is_current = self.current.as_ref().is_some_and(|other| is_same(model, other));
+            if is_current { 0 } else { 2 - usize::from(is_default(&self.default, model)) }
+        };
+        self.available
+            .sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.provider.cmp(&b.provider)));
+    }
+
+    fn filter(&mut self) {
+        let models = if self.shows_scope { &self.scoped } else { &self.available };
+        let text = |model: &Arc<Model>| format!("{}/{} {}", model.provider, model.id, model.name);
+        let matching = fuzzy::filter(self.search.text(), models, text);
+        self.shown = matching.iter().filter_map(|index| models.get(*index).cloned()).collect();
+        self.selection.set_len(self.shown.len());
+        self.lines.clear();
+    }
+
+    /// Takes the models that were found meanwhile. The selected one stays selected.
+    fn take_found(&mut self) {
+        let Some(found) = self.found.borrow_mut().take() else { return };
+        let selected = self.selected().cloned();
+        self.is_searching = false;
+        self.available = found;
+        self.sort();
+        self.filter();
+        let same =
+            |model: &Arc<Model>| selected.as_ref().is_some_and(|other| is_same(model, other));
+        if let Some(row) = self.shown.iter().position(same) {
+            self.selection.select(row);
+        }
+    }
+
+    fn selected(&self) -> Option<&Arc<Model>> {
+        self.shown.get(self.selection.index())
+    }
+
+    fn is_usable(&self, model: &Model) -> bool {
+        self.available.iter().any(|other| is_same(model, other))
+    }
+
+    fn choose(&self, answer: fn(Arc<Model>) -> Answer) -> PanelEvent<Answer> {
+        match self.selected() {
+            None => PanelEvent::Changed,
+            Some(model) if !self.is_usable(model) => {
+                PanelEvent::Do(Answer::NoKey(Arc::clone(model)))
+            }
+            Some(model) => PanelEvent::Close(Some(answer(Arc::clone(model)))),
+        }
+    }
+
+    fn content(&mut self, view: View<'_>) -> Vec<Line> {
+        self.selection.set_rows(frame::list_rows(ROWS, view));
+        let theme = view.theme;
+        let (muted, dim) = (theme.fg(Token::Muted), theme.fg(Token::Dim));
+        let mut lines = vec![Line::new()];
+        lines.extend(self.heading(view));
+        lines.extend([Line::new(), self.search.line(view), Line::new()]);
+        if self.shown.is_empty() {
+            lines.push(Line::styled("  No models match", muted));
+            lines.push(Line::styled("  Models of providers without a key are not listed", dim));
+        }
+        for row in self.selection.visible() {
+            lines.extend(self.shown.get(row).map(|model| self.row(row, model, view)));
+        }
+        lines.extend(self.selection.position(theme));
+        if let Some(model) = self.selected() {
+            lines.push(Line::new());
+            lines.push(Line::styled(format!("  Model Name: {}", model.name), muted));
+        }
+        lines.push(Line::new());
+        lines.push(match self.is_searching {
+            true => Line::styled("  Looking for model servers on this machine…", muted),
+            false => Line::styled(
+                "  Model servers on this machine are listed.",
+                theme.fg(Token::Success),
+            ),
+        });
+        lines.push(Line::new());
+        let Keys { confirm, save, cancel, .. } = &self.keys;
+        let hints = [
+            format!("{confirm} selects"),
+            format!("{save} makes it the default"),
+            format!("{cancel} closes"),
+        ];
+        lines.extend(frame::hints(&hints, view));
+        lines
+    }
+
+    fn heading(&self, view: View<'_>) -> Vec<Line> {
+        let theme = view.theme;
+        if self.scoped.is_empty() {
+            let text = "Models of providers with a key. Add others with /login.";
+            return frame::sentence(text, theme.fg(Token::Warning), view);
+        }
+        let (muted, accent) = (theme.fg(Token::Muted), theme.fg(Token::Accent));
+        let (all, scoped) = if self.shows_scope { (muted, accent) } else { (accent, muted) };
+        let mut scope = Line::styled("Scope: ", muted);
+        scope.push("all", all);
+        scope.push(" | ", muted);
+        scope.push("scoped", scoped);
+        let hint = Line::styled(format!("{} all or scoped", self.keys.tab), theme.fg(Token::Dim));
+        vec![scope, hint]
+    }
+
+    fn row(&self, row: usize, model: &Model, view: View<'_>) -> Line {
+        let is_usable = self.is_usable(model);
+        ModelRow {
+            remark: match (is_usable, is_default(&self.default, model)) {
+                (false, _) => Some("no key"),
+                (true, true) => Some("default"),
+                (true, false) => None,
+            },
+            is_selected: row == self.selection.index(),
+            is_marked: self.current.as_ref().is_some_and(|other| is_same(model, other)),
+            is_struck: !is_usable,
+            ..ModelRow::of(model)
+        }
+        .line(view)
+    }
+}
+
+fn is_default(default: &Option<(String, String)>, model: &Model) -> bool {
+    default.as_ref().is_some_and(|(provider, id)| model.provider == *provider && model.id == *id)
+}
+
+impl Panel<Answer> for ModelPanel {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        self.take_found();
+        let mut cache = std::mem::take(&mut self.lines);
+        let lines = cache.get(view, || frame::bordered(self.content(view), view));
+        self.lines = cache;
+        lines
+    }
+
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
+        self.take_found();
+        self.lines.clear();
+        if let Input::Key(key) = input {
+            if keymap.is(key, "app.models.save") {
+                return self.choose(Answer::UseAsDefault);
+            }
+            if keymap.is(key, "tui.input.tab") && !self.scoped.is_empty() {
+                self.shows_scope = !self.shows_scope;
+                self.filter();
+                self.selection.select(0);
+                return PanelEvent::Changed;
+            }
+            match self.selection.handle(key, keymap) {
+                ListEvent::Confirmed => return self.choose(Answer::Use),
+                ListEvent::Cancelled => return PanelEvent::Close(None),
+                ListEvent::Moved => return PanelEvent::Changed,
+                _ => {}
+            }
+        }
+        match self.search.handle(input, keymap) {
+            InputEvent::Ignored => PanelEvent::Ignored,
+            InputEvent::Changed => {
+                self.filter();
+                self.selection.select(0);
+                PanelEvent::Changed
+            }
+            _ => PanelEvent::Changed,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A list of providers with a search, as the login and the logout show it.
+
+use pi_tui::input::{Input, Keymap};
+use pi_tui::list::{Item, ListEvent, SelectList};
+use pi_tui::{InputEvent, InputLine, Line, Token, View};
+
+use super::dialog_frame::{Hints, framed, inner};
+use super::question::Answer;
+
+/// The providers that are visible at once.
+const ROWS: usize = 8;
+
+/// A provider in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Provider {
+    pub(crate) id: String,
+    /// The name for people.
+    pub(crate) name: String,
+    /// The state of its credential, such as `configured`; `None` if it has none.
+    pub(crate) source: Option<String>,
+    pub(crate) ways: Ways,
+}
+
+/// The ways to sign in to a provider.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ways {
+    /// With an account or a subscription.
+    pub(crate) account: bool,
+    /// With a key.
+    pub(crate) key: bool,
+    /// A key needs more than itself, such as a region.
+    pub(crate) form: bool,
+}
+
+/// A list of providers with a search.
+pub(super) struct ProviderList {
+    title: &'static str,
+    search: InputLine,
+    list: SelectList<Provider>,
+    hints: Hints,
+}
+
+impl ProviderList {
+    pub(super) fn new(title: &'static str, providers: Vec<Provider>, keymap: &Keymap) -> Self {
+        let item = |provider: Provider| {
+            let mark = match &provider.source {
+                Some(source) => format!("✓ {source}"),
+                None => "• not configured".to_owned(),
+            };
+            let name = provider.name.clone();
+            Item::new(provider, name).description(mark)
+        };
+        let items = providers.into_iter().map(item).collect();
+        let hints =
+            [("↑↓", "navigate"), ("tui.select.confirm", "select"), ("tui.select.cancel", "back")];
+        Self {
+            title,
+            search: InputLine::new(),
+            list: SelectList::new(items, ROWS),
+            hints: Hints::new(keymap, &hints),
+        }
+    }
+
+    pub(super) fn handle(&mut self, input: &Input, keymap: &Keymap) -> Answer<Provider> {
+        if let Input::Key(key) = input {
+            match self.list.handle(key, keymap) {
+                ListEvent::Ignored => {}
+                ListEvent::Moved => return Answer::Changed,
+                ListEvent::Cancelled => return Answer::Cancelled,
+                _ => {
+                    let selected = self.list.selected().map(|item| item.value.clone());
+                    return selected.map_or(Answer::Ignored, Answer::Chosen);
+                }
+            }
+        }
+        match self.search.handle(input, keymap) {
+            InputEvent::Changed => {
+                self.list.filter(self.search.text());
+                Answer::Changed
+            }
+            InputEvent::Handled => Answer::Changed,
+            _ => Answer::Ignored,
+        }
+    }
+
+    pub(super) fn lines(&mut self, view: View<'_>) -> Vec<Line> {
+        let inside = inner(view);
+        let title = Line::styled(self.title, inside.theme.fg(Token::Accent).bold());
+        let mut body = vec![Line::new(), title, Line::new(), self.search.line(inside), Line::new()];
+        body.extend(self.list.lines(inside));
+        body.push(Line::new());
+        body.extend(self.hints.lines(inside));
+        body.push(Line::new());
+        framed(&body, view)
+    }
+}

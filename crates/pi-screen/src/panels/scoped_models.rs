@@ -1,0 +1,209 @@
+//! The selector of the models to cycle through. `scope` is its state, this file its keys and lines.
+
+mod scope;
+#[cfg(test)]
+mod tests;
+
+use pi_coding_agent::session::ScopedModel;
+use pi_tui::input::{Input, Key, Keymap};
+use pi_tui::list::{ListEvent, Selection};
+use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Token, View, fuzzy, text};
+
+use super::super::panel::{Panel, PanelEvent};
+use super::frame::{self, ModelRow};
+use super::model::Found;
+use scope::Entry;
+pub(crate) use scope::Scope;
+
+const ROWS: usize = 8;
+
+/// Change made by the user.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// The models to cycle through in this session; none for all.
+    Cycle(Vec<ScopedModel>),
+    /// The value of `enabledModels`; `None` removes it.
+    Save(Option<Vec<String>>),
+}
+
+/// The panel.
+pub(crate) struct ScopedModelsPanel {
+    scope: Scope,
+    /// The entries that match the search.
+    shown: Vec<usize>,
+    selection: Selection,
+    search: InputLine,
+    is_changed: bool,
+    found: Found,
+    is_searching: bool,
+    hints: Vec<String>,
+    save: String,
+    lines: LineCache,
+}
+
+impl ScopedModelsPanel {
+    pub(crate) fn new(scope: Scope, found: Found, keymap: &Keymap) -> Self {
+        let label = |action| keymap.label(action);
+        let (up, down) = (label("app.models.reorderUp"), label("app.models.reorderDown"));
+        let mut panel = Self {
+            scope,
+            shown: Vec::new(),
+            selection: Selection::new(0, ROWS),
+            search: InputLine::new(),
+            is_changed: false,
+            found,
+            is_searching: true,
+            hints: vec![
+                format!("{} toggle", label("tui.select.confirm")),
+                format!("{} all", label("app.models.enableAll")),
+                format!("{} clear", label("app.models.clearAll")),
+                format!("{} provider", label("app.models.toggleProvider")),
+                format!("{up}/{down} reorder"),
+                format!("{} save", label("app.models.save")),
+            ],
+            save: label("app.models.save"),
+            lines: LineCache::default(),
+        };
+        panel.filter();
+        panel
+    }
+
+    fn filter(&mut self) {
+        self.shown = fuzzy::filter(self.search.text(), self.scope.entries(), Entry::search_text);
+        self.selection.set_len(self.shown.len());
+        self.lines.clear();
+    }
+
+    fn take_found(&mut self) {
+        let Some(found) = self.found.borrow_mut().take() else { return };
+        self.is_searching = false;
+        self.scope.add(found);
+        self.filter();
+    }
+
+    fn selected(&self) -> Option<usize> {
+        self.shown.get(self.selection.index()).copied()
+    }
+
+    /// Handles keys that change the scope. Returns false if the key does not.
+    fn change(&mut self, key: &Key, keymap: &Keymap) -> bool {
+        let is = |action| keymap.is(key, action);
+        let selected = self.selected();
+        if is("app.models.enableAll") {
+            self.scope.set(&self.shown, true);
+        } else if is("app.models.clearAll") {
+            self.scope.set(&self.shown, false);
+        } else if is("app.models.toggleProvider") {
+            selected.into_iter().for_each(|at| self.scope.toggle_provider(at));
+        } else if is("app.models.reorderUp") || is("app.models.reorderDown") {
+            let moved = selected.filter(|_| self.search.is_empty());
+            let moved = moved.and_then(|at| self.scope.reorder(at, is("app.models.reorderUp")));
+            let Some(at) = moved else { return true };
+            self.selection.select(at);
+        } else if is("tui.select.confirm") {
+            selected.into_iter().for_each(|at| self.scope.toggle(at));
+        } else {
+            return false;
+        }
+        self.is_changed = true;
+        self.filter();
+        true
+    }
+
+    fn content(&mut self, view: View<'_>) -> Vec<Line> {
+        self.selection.set_rows(frame::list_rows(ROWS, view));
+        let theme = view.theme;
+        let muted = theme.fg(Token::Muted);
+        let mut lines = vec![Line::new(), frame::title("Model Configuration", view)];
+        let text = format!("Changes hold for this session; {} stores them.", self.save);
+        lines.extend(frame::sentence(&text, muted, view));
+        lines.extend([Line::new(), self.search.line(view), Line::new()]);
+        if self.shown.is_empty() {
+            lines.push(Line::styled("  No models match", muted));
+        }
+        for row in self.selection.visible() {
+            let entry = self.shown.get(row).and_then(|at| self.scope.entries().get(*at));
+            lines.extend(entry.map(|entry| self.row(entry, row == self.selection.index(), view)));
+        }
+        lines.extend(self.selection.position(theme));
+        if let Some(entry) = self.selected().and_then(|at| self.scope.entries().get(at)) {
+            lines.push(Line::new());
+            lines.push(Line::styled(format!("  {}", entry.explanation()), muted));
+        }
+        lines.push(Line::new());
+        lines.push(match self.is_searching {
+            true => Line::styled("  Looking for model servers on this machine…", muted),
+            false => Line::styled(
+                "  Model servers on this machine are listed.",
+                theme.fg(Token::Success),
+            ),
+        });
+        lines.extend(self.footer(view));
+        lines
+    }
+
+    fn row(&self, entry: &Entry, is_selected: bool, view: View<'_>) -> Line {
+        let row = match &entry.model {
+            Some(model) => ModelRow::of(model),
+            None => ModelRow { id: &entry.pattern, is_struck: true, ..ModelRow::default() },
+        };
+        ModelRow { is_selected, is_marked: entry.is_enabled, ..row }.line(view)
+    }
+
+    fn footer(&self, view: View<'_>) -> Vec<Line> {
+        let (enabled, all) = self.scope.counts();
+        let dim = view.theme.fg(Token::Dim);
+        let text = format!("{} · {enabled}/{all} enabled", self.hints.join(" · "));
+        let mut line = Line::styled(text, dim);
+        if enabled == 0 {
+            line.push(" (none: cycles through all)", dim);
+        }
+        if self.is_changed {
+            line.push(" (unsaved)", view.theme.fg(Token::Warning));
+        }
+        text::wrap_indented(&line, view.width, &Line::plain("  "), &Line::new())
+    }
+}
+
+impl Panel<Answer> for ScopedModelsPanel {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        self.take_found();
+        let mut cache = std::mem::take(&mut self.lines);
+        let lines = cache.get(view, || frame::bordered(self.content(view), view));
+        self.lines = cache;
+        lines
+    }
+
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
+        self.take_found();
+        self.lines.clear();
+        if let Input::Key(key) = input {
+            if keymap.is(key, "app.models.save") {
+                self.is_changed = false;
+                return PanelEvent::Do(Answer::Save(self.scope.patterns()));
+            }
+            if keymap.is(key, "app.clear") && !self.search.is_empty() {
+                self.search.clear();
+                self.filter();
+                return PanelEvent::Changed;
+            }
+            if self.change(key, keymap) {
+                return PanelEvent::Do(Answer::Cycle(self.scope.models()));
+            }
+            match self.selection.handle(key, keymap) {
+                ListEvent::Cancelled => return PanelEvent::Close(None),
+                ListEvent::Ignored => {}
+                _ => return PanelEvent::Changed,
+            }
+        }
+        match self.search.handle(input, keymap) {
+            InputEvent::Ignored => PanelEvent::Ignored,
+            InputEvent::Changed => {
+                self.filter();
+                self.selection.select(0);
+                PanelEvent::Changed
+            }
+            _ => PanelEvent::Changed,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The selector of the thinking level.
+
+use pi_ai::ThinkingLevel;
+use pi_tui::input::{Input, Keymap};
+use pi_tui::list::{ListEvent, Selection};
+use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Style, Token, View, fuzzy, text};
+
+use super::super::panel::{Panel, PanelEvent};
+use super::frame;
+
+/// Choice of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) level: ThinkingLevel,
+    /// The level becomes the default.
+    pub(crate) as_default: bool,
+}
+
+/// The panel.
+pub(crate) struct ThinkingPanel {
+    levels: Vec<ThinkingLevel>,
+    current: ThinkingLevel,
+    default: ThinkingLevel,
+    /// The levels that match the search.
+    shown: Vec<usize>,
+    selection: Selection,
+    search: InputLine,
+    cycle: String,
+    hints: Vec<String>,
+    lines: LineCache,
+}
+
+/// Returns what a level means. The budgets are the defaults of `thinkingBudgets`.
+pub(super) fn description(level: ThinkingLevel) -> &'static str {
+    match level {
+        ThinkingLevel::Off => "does not think",
+        ThinkingLevel::Minimal => "thinks for a moment (~1k tokens)",
+        ThinkingLevel::Low => "thinks a little (~2k tokens)",
+        ThinkingLevel::Medium => "thinks (~8k tokens)",
+        ThinkingLevel::High => "thinks long (~16k tokens)",
+        ThinkingLevel::Xhigh => "thinks longer than high",
+        ThinkingLevel::Max => "thinks as long as the model can",
+    }
+}
+
+/// Returns the row of a level.
+pub(super) fn row(
+    level: ThinkingLevel,
+    remark: &str,
+    is_selected: bool,
+    is_marked: bool,
+    view: View<'_>,
+) -> Line {
+    let accent = view.theme.fg(Token::Accent);
+    let (style, muted) = match is_selected {
+        true => (accent, accent),
+        false => (Style::PLAIN, view.theme.fg(Token::Muted)),
+    };
+    let mut line = Line::styled(frame::marks(is_selected, is_marked), style);
+    line.push(level.as_str(), style);
+    line.push(" ".repeat(14_usize.saturating_sub(line.width())), style);
+    line.push(format!("{}{remark}", description(level)), muted);
+    text::truncate(&line, view.width, "…")
+}
+
+impl ThinkingPanel {
+    pub(crate) fn new(
+        levels: Vec<ThinkingLevel>,
+        current: ThinkingLevel,
+        default: ThinkingLevel,
+        keymap: &Keymap,
+    ) -> Self {
+        let mut selection = Selection::new(levels.len(), levels.len().max(1));
+        selection.select(levels.iter().position(|level| *level == current).unwrap_or(0));
+        let label = |action| keymap.label(action);
+        Self {
+            shown: (0..levels.len()).collect(),
+            levels,
+            current,
+            default,
+            selection,
+            search: InputLine::new(),
+            cycle: label("app.thinking.cycle"),
+            hints: vec![
+                format!("{} selects", label("tui.select.confirm")),
+                format!("{} makes it the default", label("app.thinking.save")),
+                format!("{} closes", label("tui.select.cancel")),
+            ],
+            lines: LineCache::default(),
+        }
+    }
+
+    fn choose(&self, as_default: bool) -> PanelEvent<Answer> {
+        let selected = self.shown.get(self.selection.index());
+        match selected.and_then(|index| self.levels.get(*index)) {
+            Some(level) => PanelEvent::Close(Some(Answer { level: *level, as_default })),
+            None => PanelEvent::Changed,
+        }
+    }
+
+    fn content(&mut self, view: View<'_>) -> Vec<Line> {
+        let mut lines = vec![Line::new(), Line::plain("Thinking Level"), Line::new()];
+        let hint = format!("{} goes through the levels without this list", self.cycle);
+        lines.extend(frame::sentence(&hint, Style::PLAIN, view));
+        lines.extend([Line::new(), self.search.line(view), Line::new()]);
+        if self.shown.is_empty() {
+            lines.push(Line::styled("  No levels match", view.theme.fg(Token::Muted)));
+        }
+        for (at, index) in self.shown.iter().enumerate() {
+            let Some(level) = self.levels.get(*index).copied() else { continue };
+            let remark = if level == self.default { " · default" } else { "" };
+            let is_selected = at == self.selection.index();
+            lines.push(row(level, remark, is_selected, level == self.current, view));
+        }
+        lines.push(Line::new());
+        lines.extend(frame::hints(&self.hints, view));
+        lines
+    }
+}
+
+impl Panel<Answer> for ThinkingPanel {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        let mut cache = std::mem::take(&mut self.lines);
+        let lines = cache.get(view, || frame::bordered(self.content(view), view));
+        self.lines = cache;
+        lines
+    }
+
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
+        self.lines.clear();
+        if let Input::Key(key) = input {
+            if keymap.is(key, "app.thinking.save") {
+                return self.choose(true);
+            }
+            match self.selection.handle(key, keymap) {
+                ListEvent::Confirmed => return self.choose(false),
+                ListEvent::Cancelled => return PanelEvent::Close(None),
+                ListEvent::Moved => return PanelEvent::Changed,
+                _ => {}
+            }
+        }
+        match self.search.handle(input, keymap) {
+            InputEvent::Ignored => PanelEvent::Ignored,
+            InputEvent::Changed => {
+                self.shown =
+                    fuzzy::filter(self.search.text(), &self.levels, |level| level.as_str());
+                self.selection.set_len(self.shown.len());
+                self.selection.select(0);
+                PanelEvent::Changed
+            }
+            _ => PanelEvent::Changed,
+        }
+    }
+}

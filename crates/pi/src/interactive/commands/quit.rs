@@ -1,7 +1,0 @@
-//! `/quit`.
-
-use crate::interactive::app::App;
-
-pub(super) fn run(app: &mut App, _argument: &str) {
-    app.quit();
-}
