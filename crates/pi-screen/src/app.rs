@@ -1,8 +1,36 @@
 //! The application: the parts of the screen and the session that they show.
 //!
-//! This file only holds the parts together. Each part renders itself; what happens on keys is in
-//! `actions`, `submit` and `interrupt`, what commands do in `commands`, what the session reports in
-//! `events`, what extensions request in `requests`, and `event_loop` calls them.
+//! This file only holds the parts together. The modules below it change the application: keys in
+//! `input`, `actions`, `submit` and `interrupt`, slash commands in `commands`, events of the session
+//! in `events`, requests of extensions in `requests`; `event_loop` calls them. Everything that knows
+//! nothing of the application (transcript, panels, display, themes) is beside this module.
+
+pub(crate) mod actions;
+pub(crate) mod clipboard;
+pub(crate) mod commands;
+pub(crate) mod completion;
+pub(crate) mod dock;
+pub(crate) mod event_loop;
+pub(crate) mod events;
+pub(crate) mod external_editor;
+pub(crate) mod first_run;
+pub(crate) mod frame;
+pub(crate) mod header;
+pub(crate) mod input;
+pub(crate) mod interrupt;
+pub(crate) mod leave;
+pub(crate) mod logins;
+pub(crate) mod mounts;
+pub(crate) mod notify;
+pub(crate) mod publish;
+pub(crate) mod requests;
+pub(crate) mod search;
+pub(crate) mod settings;
+pub(crate) mod shortcuts;
+pub(crate) mod submit;
+pub(crate) mod suspend;
+pub(crate) mod trust;
+pub(crate) mod viewport;
 
 use std::time::Instant;
 
@@ -13,19 +41,18 @@ use pi_protocol::Outcome;
 use pi_tui::editor::Editor;
 use pi_tui::input::Keymap;
 
+use self::completion::Completions;
+use self::header::Start;
+use self::mounts::Mounts;
+use self::notify::Told;
+use self::search::SearchBox;
 use super::activity::Activity;
-use super::completion::Completions;
 use super::display::Display;
-use super::events;
 use super::flash::Flash;
 use super::footer::Footer;
-use super::header::{self, Start};
-use super::mounts::Mounts;
-use super::notify::Told;
-use super::panel::{Panel, PanelId, Panels};
+use super::panel::Panels;
 use super::preferences::Preferences;
 use super::queue::Queue;
-use super::search::SearchBox;
 use super::tasks::Tasks;
 use super::themes::Themes;
 use super::transcript::{self, Transcript};
@@ -45,7 +72,7 @@ pub(super) struct App {
     pub(super) runtime: AgentRuntime,
     pub(super) session: AgentSession,
     pub(super) ui: ScreenUi,
-    pub(super) tasks: Tasks,
+    pub(super) tasks: Tasks<Self>,
     pub(super) keymap: Keymap,
     pub(super) themes: Themes,
     pub(super) display: Display,
@@ -56,7 +83,7 @@ pub(super) struct App {
     pub(super) mounts: Mounts,
     pub(super) editor: Editor,
     pub(super) completions: Completions,
-    pub(super) panels: Panels,
+    pub(super) panels: Panels<Self>,
     /// The search in the transcript, while it is open.
     pub(super) search: Option<SearchBox>,
     pub(super) footer: Footer,
@@ -65,25 +92,7 @@ pub(super) struct App {
     pub(super) told: Told,
     pub(super) presses: Presses,
     /// Set when the program ends.
-    pub(super) exit: Option<Leave>,
-}
-
-/// The way in which the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leave {
-    /// The user left.
-    Quit,
-    /// A signal arrived or the terminal is gone.
-    Signal(Outcome),
-}
-
-impl From<Leave> for Outcome {
-    fn from(leave: Leave) -> Self {
-        match leave {
-            Leave::Quit => Outcome::Completed,
-            Leave::Signal(outcome) => outcome,
-        }
-    }
+    pub(super) exit: Option<Outcome>,
 }
 
 /// The times of keys that mean something when pressed twice.
@@ -122,14 +131,9 @@ impl App {
         self.transcript.notice(NotifyKind::Warning, text.into(), None);
     }
 
-    /// Shows a panel instead of the editor.
-    pub(super) fn open(&mut self, panel: impl Panel + 'static) -> PanelId {
-        self.panels.open(Box::new(panel))
-    }
-
     /// Ends the program after this round of the event loop.
     pub(super) fn quit(&mut self) {
-        self.exit.get_or_insert(Leave::Quit);
+        self.exit.get_or_insert(Outcome::Completed);
     }
 }
 
@@ -142,7 +146,7 @@ pub(super) struct Parts {
     pub(super) preferences: Preferences,
     pub(super) agent: Agent,
     pub(super) ui: ScreenUi,
-    pub(super) tasks: Tasks,
+    pub(super) tasks: Tasks<App>,
     pub(super) display: Display,
     /// The theme, and the problem of one that cannot be used.
     pub(super) themes: (Themes, Option<String>),

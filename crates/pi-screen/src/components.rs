@@ -18,7 +18,8 @@ use pi_tui::input::Input;
 use pi_tui::{Block, Component, Line, LineCache, Lines, Token, View, text};
 use tokio::sync::mpsc;
 
-use super::{raw_input, transcript};
+use super::raw_input;
+use super::transcript;
 pub(super) use overlay_options::overlay_options;
 
 /// The messages of a component.

@@ -14,56 +14,31 @@
 //! together; each part has a file of its own. `transcript` shows the conversation, `dock` what is
 //! below it, `panel` what replaces the editor for a while, `commands` the slash commands.
 
-mod actions;
 mod activity;
+mod answer_parts;
 mod app;
-mod clipboard;
-mod commands;
-mod completion;
 mod components;
 mod composition;
 mod display;
-mod dock;
 mod document;
-mod event_loop;
-mod events;
-mod external_editor;
-mod first_run;
 mod flash;
 mod footer;
-mod frame;
-mod header;
-mod input;
-mod interrupt;
 mod keyboard;
 mod keys;
-mod leave;
-mod logins;
-mod mounts;
-mod notify;
 mod output;
 mod panel;
 mod panels;
 mod preferences;
 mod prelude;
 mod program;
-mod publish;
 mod queue;
 mod raw_input;
 mod report;
-mod requests;
-mod search;
-mod settings;
-mod shortcuts;
 mod signals;
-mod submit;
-mod suspend;
 mod tasks;
 mod themes;
 mod transcript;
-mod trust;
 mod ui;
-mod viewport;
 mod widgets;
 
 use std::convert::Infallible;
@@ -86,8 +61,8 @@ use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
-use app::{Leave, Parts};
-use event_loop::Sources;
+use app::event_loop::Sources;
+use app::{App, Parts};
 use panels::resources::ResourcesPanel;
 use panels::resume::{Answer, ResumePanel};
 use preferences::Preferences;
@@ -105,7 +80,7 @@ const EVENTS: usize = 1024;
 
 /// Returns true for the name of a command that only the screen has.
 pub fn needs_screen(command: &str) -> bool {
-    commands::COMMANDS.iter().any(|known| known.name == command)
+    app::commands::COMMANDS.iter().any(|known| known.name == command)
 }
 
 /// A new agent, and what the user is told about it.
@@ -161,19 +136,19 @@ async fn start<E>(
         let shared = shared_directory(&environment, screen.session_directory.as_deref());
         match resumed(&mut prelude, &environment, &preferences, shared).await {
             Ok(path) => options.session = SessionSelector::Existing(path),
-            Err(leave) => {
+            Err(outcome) => {
                 prelude.display.close();
-                return Ok(leave.into());
+                return Ok(outcome);
             }
         }
     }
     let mut not_stored = None;
     if trust == Trust::Ask {
-        match trust::ask(&mut prelude, &preferences, &mut options).await {
+        match app::trust::ask(&mut prelude, &preferences, &mut options).await {
             Ok(problem) => not_stored = problem,
-            Err(leave) => {
+            Err(outcome) => {
                 prelude.display.close();
-                return Ok(leave.into());
+                return Ok(outcome);
             }
         }
         // A trusted project has settings, too.
@@ -188,7 +163,7 @@ async fn start<E>(
     let setting = preferences.theme.as_deref();
     let mut themes = Themes::new(setting, depth, &environment, &sources);
     prelude.display.show_colors(&mut themes.0);
-    publish::start(&ui, &keys.0, &themes.0, prelude.display.size());
+    app::publish::start(&ui, &keys.0, &themes.0, prelude.display.size());
     let interface: Arc<dyn Ui> = Arc::new(ui.clone());
     let waker = ui.clone();
     pi_tui::highlight::on_ready(move || waker.send(UiRequest::Redraw));
@@ -207,7 +182,7 @@ async fn start<E>(
     }
     let (sender, events) = mpsc::channel(EVENTS);
     runtime.add_listener(Arc::new(Forward(sender))).forever();
-    let (tasks, effects) = Tasks::new();
+    let (tasks, effects) = Tasks::new(|app: &mut App, error| app.error(error));
     let Prelude { display, keyboard, decoder, signals } = prelude;
     let sources = Sources { keyboard, decoder, events, requests, effects, signals };
     let session_directory = screen.session_directory.clone();
@@ -227,22 +202,22 @@ async fn start<E>(
     if let Some(problem) = not_stored {
         app.warning(problem);
     }
-    first_run::show(&mut app);
+    app::first_run::show(&mut app);
     let requested = runtime.clone();
     let ending = async move { requested.idle_after_shutdown_request().await };
     app.tasks.spawn(ending, |app, ()| app.quit());
     match prompts(&app.session).await {
         Ok(prompts) => {
             for FirstPrompt { text, images } in prompts {
-                submit::prompt_with_images(&mut app, text, images);
+                app::submit::prompt_with_images(&mut app, text, images);
             }
         }
         Err(error) => app.error(error),
     }
-    let leave = Box::pin(event_loop::run(&mut app, sources)).await;
-    leave::leave(&mut app, session_directory.as_deref());
+    let outcome = Box::pin(app::event_loop::run(&mut app, sources)).await;
+    app::leave::leave(&mut app, session_directory.as_deref());
     let _ = timeout(GRACE_PERIOD, runtime.shut_down()).await;
-    Ok(leave.into())
+    Ok(outcome)
 }
 
 /// Shows the selector of resources, without a session.
@@ -262,7 +237,7 @@ pub async fn select_resources(
         prelude.display.close();
         Ok(match answer {
             Ok(_) => Outcome::Completed,
-            Err(leave) => leave.into(),
+            Err(outcome) => outcome,
         })
     };
     LocalSet::new().run_until(Box::pin(work)).await
@@ -274,7 +249,7 @@ async fn resumed(
     environment: &Environment,
     preferences: &Preferences,
     shared_directory: Option<PathBuf>,
-) -> Result<String, Leave> {
+) -> Result<String, Outcome> {
     let (keymap, _) = keys::load(environment);
     let mut panel = ResumePanel::new(panels::resume::Options {
         environment,
@@ -286,7 +261,7 @@ async fn resumed(
     });
     match prelude.ask(environment, preferences, &keymap, &mut panel).await? {
         Some(Answer::Open(path)) => Ok(path.display().to_string()),
-        _ => Err(Leave::Quit),
+        _ => Err(Outcome::Completed),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Panels: what replaces the editor for a while, such as the model selector or a dialog.
 
+use std::convert::Infallible;
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Instant;
@@ -9,17 +10,16 @@ use pi_tui::{Lines, View};
 
 use tokio::sync::Notify;
 
-use super::app::App;
 use super::tasks::Effect;
 
 /// A part of the screen that replaces the editor and takes the keyboard.
 ///
-/// `E` is what the panel answers with. In the application that is an effect; a panel that is also
-/// shown before there is a session answers with a value (see `prelude` and [`Panels::open_then`]).
+/// `E` is what the panel answers with; a panel without answers reports through a channel. The answer
+/// goes to the caller of `prelude`, or becomes an effect on the application ([`Panels::open_then`]).
 ///
 /// Contract: `render` caches its lines until something changes. `handle` returns at once; slow work
 /// is started by an effect.
-pub(super) trait Panel<E = Effect> {
+pub(super) trait Panel<E = Infallible> {
     /// Returns the lines, borders included.
     fn render(&mut self, view: View<'_>) -> Lines;
 
@@ -42,7 +42,7 @@ pub(super) trait Panel<E = Effect> {
 }
 
 /// Consequence of input to a panel.
-pub(super) enum PanelEvent<E = Effect> {
+pub(super) enum PanelEvent<E = Infallible> {
     /// The input has no meaning here.
     Ignored,
     /// The panel may look different now.
@@ -53,39 +53,39 @@ pub(super) enum PanelEvent<E = Effect> {
     Do(E),
 }
 
-impl PanelEvent {
-    /// Closes the panel and applies an effect.
-    pub(super) fn close_then(effect: impl FnOnce(&mut App) + 'static) -> Self {
-        Self::Close(Some(Box::new(effect)))
-    }
-}
-
 /// Identity of an open panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PanelId(u64);
 
-/// The open panels; the last one is shown.
-#[derive(Default)]
-pub(super) struct Panels {
+/// The open panels of an application with the state `S`; the last one is shown.
+pub(super) struct Panels<S> {
     next: u64,
-    open: Vec<(PanelId, Box<dyn Panel>)>,
+    open: Vec<(PanelId, Box<dyn Panel<Effect<S>>>)>,
 }
 
-impl Panels {
-    pub(super) fn open(&mut self, panel: Box<dyn Panel>) -> PanelId {
-        self.next += 1;
-        let id = PanelId(self.next);
-        self.open.push((id, panel));
-        id
+impl<S> Default for Panels<S> {
+    fn default() -> Self {
+        Self { next: 0, open: Vec::new() }
+    }
+}
+
+impl<S: 'static> Panels<S> {
+    /// Opens a panel without answers.
+    pub(super) fn open(&mut self, panel: impl Panel + 'static) -> PanelId {
+        self.open_then(panel, |_, never| match never {})
     }
 
     /// Opens a panel that answers with a value; `then` is applied to each answer.
     pub(super) fn open_then<A: 'static>(
         &mut self,
         panel: impl Panel<A> + 'static,
-        then: impl Fn(&mut App, A) + 'static,
+        then: impl Fn(&mut S, A) + 'static,
     ) -> PanelId {
-        self.open(Box::new(Answering { panel, then: Rc::new(then), answer: PhantomData }))
+        self.next += 1;
+        let id = PanelId(self.next);
+        let panel = Answering { panel, then: Rc::new(then), answer: PhantomData };
+        self.open.push((id, Box::new(panel)));
+        id
     }
 
     /// Waits until work in the background of the panel that is shown has something to show.
@@ -114,8 +114,9 @@ impl Panels {
     }
 
     /// Returns the panel that is shown.
-    pub(super) fn top(&mut self) -> Option<(PanelId, &mut dyn Panel)> {
-        self.open.last_mut().map(|(id, panel)| (*id, &mut **panel as &mut dyn Panel))
+    pub(super) fn top(&mut self) -> Option<(PanelId, &mut dyn Panel<Effect<S>>)> {
+        let (id, panel) = self.open.last_mut()?;
+        Some((*id, &mut **panel))
     }
 }
 
@@ -126,20 +127,20 @@ struct Answering<P, A, F> {
     answer: PhantomData<A>,
 }
 
-impl<A, P, F> Panel for Answering<P, A, F>
+impl<S, A, P, F> Panel<Effect<S>> for Answering<P, A, F>
 where
     A: 'static,
     P: Panel<A>,
-    F: Fn(&mut App, A) + 'static,
+    F: Fn(&mut S, A) + 'static,
 {
     fn render(&mut self, view: View<'_>) -> Lines {
         self.panel.render(view)
     }
 
-    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
-        let effect = |answer: A| -> Effect {
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Effect<S>> {
+        let effect = |answer: A| -> Effect<S> {
             let then = self.then.clone();
-            Box::new(move |app| then(app, answer))
+            Box::new(move |state: &mut S| then(state, answer))
         };
         match self.panel.handle(input, keymap) {
             PanelEvent::Ignored => PanelEvent::Ignored,

@@ -11,14 +11,13 @@ use pi_tui::input::decoder::{Decoder, Event};
 use pi_tui::input::{Input, KeyKind, Keymap, Reply};
 use pi_tui::{Blocks, View};
 
-use super::app::Leave;
 use super::display::{Answered, Display};
-use super::event_loop::until;
 use super::keyboard::Keyboard;
 use super::panel::{Panel, PanelEvent};
 use super::preferences::Preferences;
 use super::program::{Program, StartError};
 use super::signals::{Signal, Signals};
+use super::tasks::until;
 use super::themes::{self, Themes};
 
 /// The terminal before the application exists.
@@ -62,7 +61,7 @@ impl Prelude {
         preferences: &Preferences,
         keymap: &Keymap,
         panel: &mut dyn Panel<A>,
-    ) -> Result<Option<A>, Leave> {
+    ) -> Result<Option<A>, Outcome> {
         let depth = self.display.capabilities.color_depth;
         let (mut themes, _) = Themes::new(
             preferences.theme.as_deref(),
@@ -82,7 +81,7 @@ impl Prelude {
         themes: &mut Themes,
         keymap: &Keymap,
         panel: &mut dyn Panel<A>,
-    ) -> Result<Option<A>, Leave> {
+    ) -> Result<Option<A>, Outcome> {
         let mut blocks = Blocks::new();
         let mut undecided: Option<Instant> = None;
         loop {
@@ -97,7 +96,7 @@ impl Prelude {
             let mut decoded = Vec::new();
             match self.wait(undecided, panel).await {
                 Woken::Input(bytes) if bytes.is_empty() => {
-                    return Err(Leave::Signal(Outcome::HungUp));
+                    return Err(Outcome::HungUp);
                 }
                 Woken::Input(bytes) => {
                     self.decoder.push(&bytes, &mut decoded);
@@ -107,7 +106,7 @@ impl Prelude {
                     self.decoder.flush(&mut decoded);
                     undecided = None;
                 }
-                Woken::Signal(Signal::Ended(exit)) => return Err(Leave::Signal(exit)),
+                Woken::Signal(Signal::Ended(exit)) => return Err(exit),
                 Woken::Signal(Signal::Resized) => self.display.resized(),
                 Woken::Signal(Signal::Continued) => self.display.redraw(),
                 Woken::Changed => self.display.request_frame(),
@@ -115,7 +114,7 @@ impl Prelude {
                 Woken::Written => {}
             }
             if self.display.has_failed() {
-                return Err(Leave::Signal(Outcome::HungUp));
+                return Err(Outcome::HungUp);
             }
             let mut events = decoded.into_iter();
             for event in events.by_ref() {

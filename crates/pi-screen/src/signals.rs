@@ -3,8 +3,6 @@
 use pi_protocol::Outcome;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
-use super::app::{App, Leave};
-
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
@@ -43,16 +41,6 @@ impl Signals {
             _ = self.interrupt.recv() => Signal::Ended(Outcome::Aborted),
             _ = self.terminate.recv() => Signal::Ended(Outcome::Terminated),
             _ = self.hangup.recv() => Signal::Ended(Outcome::HungUp),
-        }
-    }
-}
-
-impl Signal {
-    pub(super) fn apply(self, app: &mut App) {
-        match self {
-            Self::Resized => app.display.resized(),
-            Self::Continued => app.display.redraw(),
-            Self::Ended(exit) => app.exit = Some(Leave::Signal(exit)),
         }
     }
 }

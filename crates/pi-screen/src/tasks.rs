@@ -1,34 +1,41 @@
-//! Work in the background, and its effects on the application.
+//! Work in the background, and its effects on the state `S` of the application.
 //!
 //! All work runs on the thread of the screen. Its result comes back as an [`Effect`], which the
 //! event loop applies, so that no part of the application needs a lock.
 
+use std::time::Instant;
+
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::app::App;
-
 /// A change of the application.
-pub(super) type Effect = Box<dyn FnOnce(&mut App)>;
+pub(super) type Effect<S> = Box<dyn FnOnce(&mut S)>;
 
 /// Starts work. The channel is unbounded because the user paces it: a key or a command starts at
 /// most one piece of work.
-#[derive(Clone)]
-pub(super) struct Tasks {
-    effects: mpsc::UnboundedSender<Effect>,
+pub(super) struct Tasks<S> {
+    effects: mpsc::UnboundedSender<Effect<S>>,
+    /// Shows that work panicked.
+    failed: fn(&mut S, String),
 }
 
-impl Tasks {
-    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Effect>) {
+impl<S> Clone for Tasks<S> {
+    fn clone(&self) -> Self {
+        Self { effects: self.effects.clone(), failed: self.failed }
+    }
+}
+
+impl<S: 'static> Tasks<S> {
+    pub(super) fn new(failed: fn(&mut S, String)) -> (Self, mpsc::UnboundedReceiver<Effect<S>>) {
         let (effects, receiver) = mpsc::unbounded_channel();
-        (Self { effects }, receiver)
+        (Self { effects, failed }, receiver)
     }
 
     /// Runs `work` and applies `then` to the application and the result.
     pub(super) fn spawn<T: 'static>(
         &self,
         work: impl Future<Output = T> + 'static,
-        then: impl FnOnce(&mut App, T) + 'static,
+        then: impl FnOnce(&mut S, T) + 'static,
     ) -> JoinHandle<()> {
         let effects = self.effects.clone();
         tokio::task::spawn_local(async move {
@@ -39,7 +46,7 @@ impl Tasks {
     }
 
     /// Applies a change of the application in the next round of the event loop.
-    pub(super) fn apply(&self, effect: impl FnOnce(&mut App) + 'static) {
+    pub(super) fn apply(&self, effect: impl FnOnce(&mut S) + 'static) {
         // The application may be gone already.
         let _ = self.effects.send(Box::new(effect));
     }
@@ -53,12 +60,21 @@ impl Tasks {
     pub(super) fn spawn_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-        then: impl FnOnce(&mut App, T) + 'static,
+        then: impl FnOnce(&mut S, T) + 'static,
     ) {
+        let failed = self.failed;
         let work = tokio::task::spawn_blocking(work);
         self.spawn(work, move |app, result| match result {
             Ok(result) => then(app, result),
-            Err(error) => app.error(format!("a background task failed: {error}")),
+            Err(error) => failed(app, format!("a background task failed: {error}")),
         });
+    }
+}
+
+/// Waits for a time; forever if there is none.
+pub(super) async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
     }
 }

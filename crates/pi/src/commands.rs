@@ -12,7 +12,6 @@ mod hooks;
 mod mcp;
 mod models;
 mod packages;
-pub(crate) mod plain;
 mod policy;
 mod sandbox;
 mod sessions;
@@ -24,6 +23,7 @@ use std::process::ExitCode;
 use crate::exit::{Exit, print};
 use crate::flags::parse::CommandArgs;
 use crate::flags::{completions, man, markdown};
+use crate::plain;
 
 use failure::Failure;
 

@@ -3,10 +3,12 @@
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
+use pi_coding_agent::guard::GuardError;
+
 /// The result of a command, as its exit code reports it.
 pub(crate) use pi_protocol::Outcome as Exit;
 
-use crate::commands::plain::PlainWriter;
+use crate::plain::PlainWriter;
 
 /// A failure, as the user reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,4 +81,12 @@ pub(crate) fn on_write_error(error: &std::io::Error) -> ExitCode {
         return Exit::BrokenPipe.into();
     }
     fail(&format!("cannot write the output: {error}"), Exit::Failed)
+}
+
+/// Returns the exit code of a guard error.
+pub(crate) fn guard_exit(error: &GuardError) -> Exit {
+    match error {
+        GuardError::Sandbox(_) => Exit::SandboxUnavailable,
+        _ => Exit::Configuration,
+    }
 }

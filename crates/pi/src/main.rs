@@ -19,6 +19,7 @@ mod hints;
 mod input_lines;
 mod logins;
 mod modes;
+mod plain;
 mod secrets;
 mod terminal_owner;
 mod topics;

@@ -4,13 +4,13 @@ use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
 use pi_tui::{Line, LineCache, Lines, Token, View};
 
-use super::super::clipboard::{self, Part};
+use super::super::answer_parts::Part;
 use super::super::panel::{Panel, PanelEvent};
 
 /// Rows of the list.
 const ROWS: usize = 8;
 
-/// The list of parts.
+/// The list of parts. It answers with the text to copy.
 pub(crate) struct CopyPanel {
     list: SelectList<String>,
     cache: LineCache,
@@ -26,7 +26,7 @@ impl CopyPanel {
     }
 }
 
-impl Panel for CopyPanel {
+impl Panel<String> for CopyPanel {
     fn render(&mut self, view: View<'_>) -> Lines {
         let list = &self.list;
         self.cache.get(view, || {
@@ -39,17 +39,12 @@ impl Panel for CopyPanel {
         })
     }
 
-    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<String> {
         let Input::Key(key) = input else { return PanelEvent::Ignored };
         self.cache.clear();
         match self.list.handle(key, keymap) {
             ListEvent::Confirmed => {
-                let text = self.list.selected().map(|item| item.value.clone());
-                PanelEvent::close_then(move |app| {
-                    if let Some(text) = text {
-                        clipboard::copy(app, &text);
-                    }
-                })
+                PanelEvent::Close(self.list.selected().map(|item| item.value.clone()))
             }
             ListEvent::Cancelled => PanelEvent::Close(None),
             ListEvent::Moved => PanelEvent::Changed,

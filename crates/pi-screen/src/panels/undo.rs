@@ -1,13 +1,13 @@
-//! Shows what `/undo` or `/redo` would change, and does it.
+//! Shows what `/undo` or `/redo` would change, and asks whether to do it.
 
 use pi_host::text::line;
-use pi_host::undo::{self, Direction, Preview};
+use pi_host::undo::{Direction, Preview};
 use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::{Line, Lines, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
 
-/// A look at the changes, with a question.
+/// A look at the changes, with a question. It answers with a preview that is to be applied.
 pub(crate) struct UndoPanel {
     preview: Preview,
     keys: String,
@@ -57,7 +57,7 @@ fn style(row: &str, view: View<'_>) -> Style {
     }
 }
 
-impl Panel for UndoPanel {
+impl Panel<Preview> for UndoPanel {
     fn render(&mut self, view: View<'_>) -> Lines {
         let rule = Line::styled("─".repeat(view.width), view.theme.fg(Token::Border));
         let verb = match self.preview.direction {
@@ -82,32 +82,13 @@ impl Panel for UndoPanel {
         lines.into_iter().map(|line| text::truncate(&line, view.width, "")).collect()
     }
 
-    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Preview> {
         let Input::Key(key) = input else { return PanelEvent::Ignored };
         if keymap.is(key, "tui.select.cancel") {
             return PanelEvent::Close(None);
         }
         if keymap.is(key, "tui.select.confirm") {
-            let preview = self.preview.clone();
-            return PanelEvent::close_then(move |app| {
-                if app.session.is_streaming() || app.session.is_bash_running() {
-                    return app.warning("Files are not restored during a run");
-                }
-                let work = move || undo::apply(&preview);
-                app.tasks.spawn_blocking(work, |app, result| match result {
-                    Ok(restored) => {
-                        let files = restored.files.iter();
-                        let done = files
-                            .map(|file| format!("{} {}", file.verb, line(&file.path, usize::MAX)));
-                        app.status(done.collect::<Vec<_>>().join("\n"));
-                        for conflict in restored.conflicts {
-                            let path = line(&conflict.path, usize::MAX);
-                            app.warning(format!("left alone {path}: {}", conflict.reason));
-                        }
-                    }
-                    Err(error) => app.error(error.to_string()),
-                });
-            });
+            return PanelEvent::Close(Some(self.preview.clone()));
         }
         match self.scroll(key, keymap) {
             true => PanelEvent::Changed,

@@ -9,7 +9,7 @@ use pi_coding_agent::models::{CredentialError, SelectModelError};
 use pi_session::SessionError;
 use pi_tools::checkpoint::CheckpointError;
 
-use crate::exit::{Exit, fail_with_hint, on_write_error};
+use crate::exit::{Exit, fail_with_hint, guard_exit, on_write_error};
 use crate::hints::Hint;
 
 pub(crate) enum Failure {
@@ -86,14 +86,6 @@ impl From<ConfigError> for Failure {
 impl From<GuardError> for Failure {
     fn from(error: GuardError) -> Self {
         Self::of(&error, guard_exit(&error))
-    }
-}
-
-/// Returns the exit code of a guard error.
-pub(crate) fn guard_exit(error: &GuardError) -> Exit {
-    match error {
-        GuardError::Sandbox(_) => Exit::SandboxUnavailable,
-        _ => Exit::Configuration,
     }
 }
 

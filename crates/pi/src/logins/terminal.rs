@@ -8,8 +8,8 @@ use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use pi_host::browser;
 
 use super::hidden;
-use crate::commands::plain::PlainWriter;
 use crate::input_lines::Lines;
+use crate::plain::PlainWriter;
 
 /// The user at a terminal.
 pub(crate) struct TerminalInteraction {

@@ -21,10 +21,10 @@ use super::progress::{self, Detail};
 use super::setup;
 use super::streamed::StreamedAnswer;
 use crate::arguments::Arguments;
-use crate::commands::plain::PlainWriter;
 use crate::exit::{Exit, fail};
 use crate::hints::Hint as _;
 use crate::input_lines::Lines;
+use crate::plain::PlainWriter;
 use questions::PlainUi;
 
 /// Returns why the plain loop is used instead of the screen, if it is.

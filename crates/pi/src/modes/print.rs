@@ -19,10 +19,10 @@ use super::setup::create;
 use super::signals::until_signal;
 use super::streamed::StreamedAnswer;
 use crate::arguments::Arguments;
-use crate::commands::plain::PlainWriter;
 use crate::exit::{Exit, Failure, fail, note, on_write_error};
 use crate::flags::suggest;
 use crate::hints::Hint as _;
+use crate::plain::PlainWriter;
 
 /// Submits the prompts and prints the last answer.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {

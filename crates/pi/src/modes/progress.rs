@@ -13,8 +13,8 @@ use pi_host::{provider_errors, rate_limits};
 use pi_session::CacheMiss;
 
 use super::waiting::WaitingLine;
-use crate::commands::plain;
 use crate::exit::note;
+use crate::plain;
 
 /// Width of a progress line, in characters.
 const WIDTH: usize = 100;

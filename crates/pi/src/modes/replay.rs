@@ -12,9 +12,9 @@ use serde_json::json;
 
 use super::setup;
 use crate::arguments::Arguments;
-use crate::commands::plain;
 use crate::exit::{Exit, fail, note, print};
 use crate::flags::parse::CommandArgs;
+use crate::plain;
 
 /// Levels of directories below which `--all` looks for recordings.
 const DEPTH: usize = 4;

@@ -18,8 +18,7 @@ use pi_tools::supervisor::Supervisor;
 
 use super::packages;
 use crate::arguments::Arguments;
-use crate::commands::failure::guard_exit;
-use crate::exit::{Exit, Failure, note};
+use crate::exit::{Exit, Failure, guard_exit, note};
 use crate::extensions;
 use crate::flags::parse::unknown_long;
 use crate::hints::Hint as _;

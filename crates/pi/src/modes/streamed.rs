@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use pi_agent::BoxFuture;
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener};
 
-use crate::commands::plain::PlainWriter;
+use crate::plain::PlainWriter;
 
 /// Writes the text of answers as it arrives.
 pub(super) struct StreamedAnswer(Mutex<State>);

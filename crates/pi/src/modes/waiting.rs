@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::commands::plain;
+use crate::plain;
 
 /// Time before the line appears, and between two updates of it.
 const TICK: Duration = Duration::from_secs(1);

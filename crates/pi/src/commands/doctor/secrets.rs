@@ -8,7 +8,7 @@ use pi_host::credentials::Credentials;
 
 use super::Finding;
 use crate::commands::auth::{validity, wait};
-use crate::commands::plain;
+use crate::plain;
 
 /// Checks the format and the permissions of `auth.json`.
 pub(super) fn file(environment: &Environment) -> Vec<Finding> {

@@ -10,10 +10,10 @@ use pi_guard::policy::{Layer, RuleFile};
 use serde_json::{Value, json};
 
 use super::{CommandResult, Failure};
-use crate::commands::plain;
 use crate::environment;
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
+use crate::plain;
 
 pub(in crate::commands) fn test(args: &CommandArgs) -> CommandResult {
     let environment = environment::read().map_err(Failure::failed)?;

@@ -24,8 +24,8 @@ use super::ceiling::Wishes;
 use super::changed_files::Before;
 use super::plan::Plan;
 use super::runs::Place;
-use crate::commands::plain;
 use crate::exit::{Exit, Failure};
+use crate::plain;
 use crate::secrets::redacted;
 
 /// The width of a line of progress, in characters.

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use pi_coding_agent::session_index;
 use pi_converge::{RunInfo, list_runs};
+use pi_host::export;
 use pi_host::sessions::shared_directory;
 use pi_session::{EffectsResolver, ListOptions, MarkdownOptions, SessionInfo, directory_from_text};
 use serde_json::{Value, json};
 
 use super::plan::Plan;
-use crate::commands::export::redacted as redacted_session;
-use crate::commands::plain;
-use crate::secrets::redacted;
+use crate::plain;
+use crate::secrets::{self, redacted};
 
 /// The most sessions, and reports, of a list.
 const LISTED: usize = 100;
@@ -43,7 +43,8 @@ pub(super) fn find(plan: &Plan, id: &str) -> Option<SessionInfo> {
 /// Returns a session as Markdown, without secrets.
 pub(super) fn markdown(session: &SessionInfo) -> Result<String, String> {
     let failed = |error: &dyn std::fmt::Display| format!("cannot read the session: {error}");
-    let opened = pi_host::export::open(&session.path).and_then(redacted_session);
+    let opened =
+        export::open(&session.path).and_then(|session| export::redacted(session, secrets::own()));
     let opened = opened.map_err(|error| failed(&error))?;
     let effects = EffectsResolver::new(pi_tools::toolset::effects_of);
     let mut out = Vec::new();

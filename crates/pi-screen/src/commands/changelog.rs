@@ -1,9 +1,0 @@
-//! `/changelog`: shows what changed, by version.
-
-use crate::app::App;
-use crate::document::Document;
-use crate::header;
-
-pub(super) fn run(app: &mut App, _argument: &str) {
-    app.transcript.push(Box::new(Document::new(header::changelog())));
-}

@@ -1,8 +1,0 @@
-//! `/login [provider]`: stores the key of a provider.
-
-use crate::app::App;
-use crate::logins;
-
-pub(super) fn run(app: &mut App, provider: &str) {
-    logins::open(app, provider);
-}
