@@ -51,7 +51,9 @@ impl Switch {
 /// Starts the thread.
 pub(super) fn start() -> io::Result<(Keyboard, Switch)> {
     let terminal = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
-    let (commands, control) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    // Closed on exec on every system; rustix has no such call for macOS.
+    let (commands, control) = io::pipe()?;
+    let (commands, control): (OwnedFd, OwnedFd) = (commands.into(), control.into());
     let (sender, keyboard) = mpsc::channel(PIECES);
     let (confirm, paused) = blocking::channel();
     let work = move || {
