@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use pi_ai::sse::{EventTooLong, SseEvent, SseParser};
 use pi_ai::wire::{self, Call, Decoder};
 use pi_ai::{
     AssistantEvent, AssistantMessage, Context, MessageBuilder, Model, Request, StreamOptions,
 };
+use pi_web::sse::{EventTooLong, SseEvent, SseParser};
 
 use crate::streams::{Format, Stream};
 

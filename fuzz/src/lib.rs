@@ -12,13 +12,13 @@ mod terminal;
 
 use std::sync::Arc;
 
-use pi_ai::sse::{EventTooLong, SseEvent, SseParser};
 use pi_ai::wire::{self, Call, Decoder};
 use pi_ai::{
     AssistantEvent, AssistantMessage, Context, Message, MessageBuilder, Model, Request,
     StreamOptions,
 };
 use pi_protocol::{PartialJson, json};
+use pi_web::sse::{EventTooLong, SseEvent, SseParser};
 use serde_json::{Map, Value};
 
 pub use events::Promise;

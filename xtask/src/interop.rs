@@ -69,7 +69,7 @@ pub(crate) enum InteropError {
     Io { what: String, source: io::Error },
     #[error("{peer} was started but does not respond; the end of its log:\n{log}")]
     Silent { peer: &'static str, log: String },
-    #[error("the example of pi-ai cannot be built")]
+    #[error("the program of the conversations cannot be built")]
     Build,
     #[error("no peer is installed in {}, so nothing was tested", .0.display())]
     NothingRan(PathBuf),
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     let Wanted { kinds: wanted, directory, seconds } = parse(arguments)?;
     let servers = wanted.is_empty() || wanted.iter().any(|kind| KINDS.contains(kind));
     if servers {
-        build("interop")?;
+        build("pi-ai", "interop")?;
     }
     let peers = Peers::new(&directory)?;
     let mut table = Table::default();
@@ -165,16 +165,16 @@ fn default_directory() -> Option<PathBuf> {
     path("PI_PEERS_DIR").or_else(|| Some(cache()?.join("pi-peers")))
 }
 
-/// Returns a cargo command for an example of pi-ai.
-fn cargo(verb: &str, example: &str) -> Command {
+/// Returns a cargo command for an example of a package.
+fn cargo(verb: &str, package: &str, example: &str) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args([verb, "--quiet", "--package", "pi-ai", "--example", example]);
+    cargo.args([verb, "--quiet", "--package", package, "--all-features", "--example", example]);
     cargo
 }
 
 /// Builds an example before a peer is started, so that no peer waits for a compiler.
-fn build(example: &str) -> Result<(), InteropError> {
-    let built = cargo("build", example).status().is_ok_and(|status| status.success());
+fn build(package: &str, example: &str) -> Result<(), InteropError> {
+    let built = cargo("build", package, example).status().is_ok_and(|status| status.success());
     if built { Ok(()) } else { Err(InteropError::Build) }
 }
 
@@ -203,7 +203,7 @@ fn skip(kind: &str, Missing { what, install }: &Missing, table: &mut Table) {
 
 /// Runs all conversations with a running peer.
 fn talk(kind: &'static str, peer: &Running, table: &mut Table) -> Result<(), InteropError> {
-    let mut command = cargo("run", "interop");
+    let mut command = cargo("run", "pi-ai", "interop");
     command.arg("--").arg(kind).arg(&peer.url).args(&peer.journal);
     scripts::run(kind, &mut command, table)
 }

@@ -15,19 +15,20 @@ use pi_protocol::{
     AssistantMessage, AssistantStream, CancelToken, Context, EnvOverrides, Model, Provider,
     Request, StreamOptions,
 };
+#[cfg(feature = "cloud")]
+use pi_web::cloud::{self, CloudCache};
+use pi_web::{Authorization, WebClient};
 use secrecy::SecretString;
 
 pub use config::{
-    Authorization, AuthorizationRequest, Authorize, AuthorizeError, FailedResponse, ModelError,
+    AuthorizationRequest, Authorize, AuthorizeError, FailedResponse, ModelError,
     PendingAuthorization, ProviderConfig,
 };
 
 use credentials::{Credentials, authorized};
 
-use crate::cloud::{self, CloudCache};
 use crate::credentials::Credential;
 use crate::hooks::{self, HookPanicked};
-use crate::http::web;
 use crate::http::{
     Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, Refused, redacted, send,
 };
@@ -46,6 +47,7 @@ pub struct Client {
     custom: Arc<BTreeMap<String, ProviderConfig>>,
     authorize: Option<Arc<Authorize>>,
     /// The credentials of clouds, if the client may look for them.
+    #[cfg(feature = "cloud")]
     cloud: Option<CloudCache>,
     redact: Option<RedactFn>,
     on_failure: Option<OnFailure>,
@@ -60,17 +62,21 @@ impl Client {
     pub fn from_env() -> Self {
         // The only place in this library that reads the environment, and only on request.
         #[allow(clippy::disallowed_methods)]
-        Self::new(|name| std::env::var(name).ok()).with_cloud_credentials()
+        let client = Self::new(|name| std::env::var(name).ok());
+        #[cfg(feature = "cloud")]
+        let client = client.with_cloud_credentials();
+        client
     }
 
     /// Creates a client that looks up variables with `env`.
     pub fn new(env: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         let env: Env = Arc::new(env);
         Self {
-            http: HttpClient::new(Arc::clone(&env)),
+            http: HttpClient::new(WebClient::new(Arc::clone(&env))),
             env,
             custom: Arc::default(),
             authorize: None,
+            #[cfg(feature = "cloud")]
             cloud: None,
             redact: None,
             on_failure: None,
@@ -91,8 +97,9 @@ impl Client {
     }
 
     /// Looks for credentials of the machine if a provider has no key: profiles and roles of AWS,
-    /// Application Default Credentials of Google, and so on. See [`crate::cloud`]. Programs that
+    /// Application Default Credentials of Google, and so on. See [`pi_web::cloud`]. Programs that
     /// supply credentials are not run.
+    #[cfg(feature = "cloud")]
     #[must_use]
     pub fn with_cloud_credentials(mut self) -> Self {
         self.cloud = Some(CloudCache::new());
@@ -104,13 +111,13 @@ impl Client {
     /// to directly. An invalid URL fails the requests.
     #[must_use]
     pub fn with_proxy(mut self, url: Option<String>) -> Self {
-        self.http.set_proxy(url);
+        self.http.web.set_proxy(url);
         self
     }
 
     /// Returns a client for plain requests, with the connections and the proxy of this one.
-    pub fn web(&self) -> web::WebClient {
-        web::WebClient::of(self.http.clone())
+    pub fn web(&self) -> WebClient {
+        self.http.web.clone()
     }
 
     /// Passes every error text through `redact` before it is reported: servers quote what they
@@ -270,8 +277,9 @@ impl Client {
         let (options, provider) = (&call.options, &call.model.provider);
         let authorization = match self.credential(provider, options.api_key.as_ref(), &options.env)
         {
-            Credential::Key { key, scheme } => Authorization { scheme, ..Authorization::new(key) },
+            Credential::Key { key, scheme } => Authorization::new(key).with_scheme(scheme),
             Credential::NotNeeded => Authorization::new("unused"),
+            #[cfg(feature = "cloud")]
             Credential::Missing => match &self.cloud {
                 Some(cache) if !cloud::sources(provider).is_empty() => {
                     let (cache, env) = (cache.clone(), Arc::clone(&self.env));
@@ -279,6 +287,8 @@ impl Client {
                 }
                 _ => Authorization::default(),
             },
+            #[cfg(not(feature = "cloud"))]
+            Credential::Missing => Authorization::default(),
         };
         Credentials::Known(Box::new(authorization))
     }

@@ -1,11 +1,12 @@
 //! Lookup of API keys, and providers with their own form of authentication.
 
 use pi_protocol::{Model, StreamOptions};
+use pi_web::KeyScheme;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::client::ProviderConfig;
 use crate::providers;
-use crate::wire::{EnvLookup, KeyScheme};
+use crate::wire::EnvLookup;
 
 /// The result of the lookup for a provider.
 #[derive(Debug)]

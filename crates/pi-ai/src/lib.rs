@@ -55,56 +55,37 @@
 //!
 //! # Where to start reading
 //!
-//! [`wire`] for the formats, `client.rs` for the way of a request, `http.rs` for the connection,
-//! [`oauth`] for logins, `cloud.rs` for the credentials of clouds.
+//! [`wire`] for the formats, `client.rs` for the way of a request, `http.rs` for the exchange.
+//! Connections, logins and the credentials of clouds are in [`pi_web`].
 //!
-//! This crate must not know terminals, agents or sessions. It reads files only as a source of cloud
-//! credentials, and writes only a renewed login of the AWS tools back. It keeps no state between
+//! This crate must not know terminals, agents, sessions or files. It keeps no state between
 //! requests but connections and the credentials of clouds.
 
-pub mod aws;
 pub mod catalog;
 #[cfg(feature = "http")]
 mod client;
 #[cfg(feature = "http")]
-pub mod cloud;
-#[cfg(feature = "http")]
 mod credentials;
-#[cfg(feature = "http")]
-mod download;
 pub mod estimate;
 mod failure;
 pub mod faux;
 mod hooks;
 #[cfg(feature = "http")]
 mod http;
-mod lines;
-#[cfg(feature = "http")]
-pub mod oauth;
 mod overflow;
 pub mod providers;
-#[cfg(feature = "http")]
-pub mod rate_limits;
 pub mod retry;
-pub mod sse;
-mod variables;
 pub mod wire;
 
 #[cfg(feature = "http")]
 pub use client::{
-    Authorization, AuthorizationRequest, Authorize, AuthorizeError, Client, FailedResponse,
-    ModelError, PendingAuthorization, ProviderConfig,
+    AuthorizationRequest, Authorize, AuthorizeError, Client, FailedResponse, ModelError,
+    PendingAuthorization, ProviderConfig,
 };
-#[cfg(feature = "http")]
-pub use download::{Document, DownloadError, Downloader};
 pub use failure::{FailureKind, ProviderFailure};
 pub use hooks::HookPanicked;
-#[cfg(feature = "http")]
-pub use http::web;
 pub use overflow::{is_context_overflow, is_recoverable_length};
 pub use retry::is_retryable;
-pub use variables::Variables;
-pub use wire::KeyScheme;
 
 // Requests.
 #[doc(inline)]

@@ -18,7 +18,7 @@ mod document;
 mod error_text;
 mod first;
 pub mod google;
-pub(crate) mod identity;
+mod identity;
 mod ids;
 pub mod mistral;
 mod output;
@@ -32,15 +32,13 @@ mod text;
 mod transform;
 
 use pi_protocol::{MessageBuilder, Model};
+use pi_web::aws::Signing;
 use serde_json::Value;
 
-use crate::aws::Signing;
-
-pub use call::{Call, EnvLookup, Headers, KeyScheme};
+pub use call::{Call, EnvLookup, Headers};
 pub use error_text::HttpFailure;
 pub(crate) use error_text::shorten;
 #[cfg(feature = "http")]
-pub(crate) use identity::default_user_agent;
 #[cfg(feature = "http")]
 pub(crate) use output::without_schema;
 pub use output::{OutputSupport, enforces_output};
@@ -227,7 +225,7 @@ pub enum StreamError {
     Truncated(&'static str),
     /// An event is too long.
     #[error(transparent)]
-    TooLong(#[from] crate::sse::EventTooLong),
+    TooLong(#[from] pi_web::sse::EventTooLong),
     /// A hook of the request panicked.
     #[error(transparent)]
     Hook(#[from] crate::HookPanicked),

@@ -22,9 +22,9 @@ mod store;
 use std::collections::BTreeMap;
 
 use pi_agent::{QueueMode, SteeringDelivery};
-use pi_ai::oauth::Service;
 use pi_protocol::{ThinkingLevel, Transport};
 use pi_tools::ChangedFilePolicy;
+use pi_web::oauth::Service;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

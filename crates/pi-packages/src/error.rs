@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pi_ai::DownloadError;
 use pi_coding_agent::config::ConfigError;
 use pi_coding_agent::resources::InvalidLocation;
+use pi_web::DownloadError;
 
 use crate::npm::ArchiveError;
 

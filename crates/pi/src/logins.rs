@@ -3,7 +3,7 @@
 //! `pi-ai` drives logins, and `pi-host` has the forms of keys; both ask through [`Interaction`], which
 //! this module implements for terminals and scripts. The screen has its own.
 //!
-//! [`Interaction`]: pi_ai::oauth::Interaction
+//! [`Interaction`]: pi_web::oauth::Interaction
 
 pub(crate) mod hidden;
 pub(crate) mod json_lines;

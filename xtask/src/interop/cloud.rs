@@ -1,6 +1,6 @@
 //! `cargo xtask interop cloud [--dir PATH]`: credentials from moto, checked by moto and google-auth.
 //!
-//! pi-ai's example `cloud` obtains the credentials.
+//! pi-web's example `cloud` obtains the credentials.
 
 use std::fs;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
             return Err(InteropError::NothingRan(directory));
         }
     }
-    super::build(KIND)?;
+    super::build("pi-web", KIND)?;
     let scratch = std::env::temp_dir().join(format!("pi-interop-cloud-{}", std::process::id()));
     let home = scratch.join("home");
     fs::create_dir_all(&home).map_err(io("create a directory"))?;
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     judge.arg(&script).args([&judge_port.to_string(), &moto_url]);
     let _judge = start("judge", judge, judge_port, "/")?;
 
-    let mut example = super::cargo("run", KIND);
+    let mut example = super::cargo("run", "pi-web", KIND);
     example.args(["--", &moto_url, &format!("http://127.0.0.1:{judge_port}/")]).arg(&home);
     let output = example.stderr(Stdio::inherit()).output().map_err(io("run the example"))?;
     for line in String::from_utf8_lossy(&output.stdout).lines() {

@@ -1,7 +1,7 @@
 //! `cargo xtask interop logins [--dir PATH] [--binary PATH]`: logins at oidc-provider, a certified
 //! server.
 //!
-//! pi-ai's example `logins` signs in, renews and revokes. With a build of `pi`, its commands do too.
+//! pi-web's example `logins` signs in, renews and revokes. With a build of `pi`, its commands do too.
 
 use std::fs;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
         table.print();
         return Err(InteropError::NothingRan(directory));
     }
-    super::build(KIND)?;
+    super::build("pi-web", KIND)?;
     let scratch = std::env::temp_dir().join(format!("pi-interop-logins-{}", std::process::id()));
     fs::create_dir_all(scratch.join("home")).map_err(io("create a directory"))?;
     let script = scratch.join("oidc.mjs");
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
         .map_err(io("start oidc-provider"))?
         .ok_or_else(|| InteropError::Silent { peer: "oidc-provider", log: tail(&log) })?;
 
-    let mut example = super::cargo("run", KIND);
+    let mut example = super::cargo("run", "pi-web", KIND);
     example.arg("--").arg(format!("http://127.0.0.1:{port}"));
     if let Some(binary) = binary {
         let binary = std::path::absolute(binary).map_err(io("find the binary"))?;

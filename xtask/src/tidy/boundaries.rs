@@ -38,6 +38,12 @@ const RULES: &[Rule] = &[
         must_not: DependOnOurs(&["pi-exec-watch"]),
         why: "it decides about calls without knowing agents",
     },
+    Rule {
+        name: "pi-web",
+        must_not: DependOnOurs(&["pi-protocol"]),
+        why: "it speaks HTTP without knowing models",
+    },
+    Rule { name: "pi-mcp", must_not: Reach(&["pi-ai"]), why: "tools and logins need no model" },
     Rule { name: "pi-tui", must_not: DependOnOurs(&[]), why: "it draws without knowing agents" },
     Rule {
         name: "pi-protocol",
@@ -55,9 +61,9 @@ const HEAVY: &[&str] = &["reqwest", "hyper", "rustls", "rquickjs", "crossterm"];
 
 /// Dependencies that only one crate may have.
 const OWNERS: &[(&str, &str)] = &[
-    ("reqwest", "pi-ai"),
-    ("rustls", "pi-ai"),
-    ("tokio-tungstenite", "pi-ai"),
+    ("reqwest", "pi-web"),
+    ("rustls", "pi-web"),
+    ("tokio-tungstenite", "pi-web"),
     ("rquickjs", "pi-extensions"),
     ("pi-exec-watch", "pi-guard"),
     ("boon", "pi-converge"),
@@ -152,10 +158,11 @@ mod tests {
 
     #[test]
     fn permitted_dependencies_pass() {
-        let own = ["pi", "pi-ai", "pi-protocol", "pi-tools", "pi-coding-agent", "pi-extensions"];
+        let own = ["pi", "pi-ai", "pi-protocol", "pi-tools", "pi-coding-agent", "pi-web"];
         let edges = [
-            ("pi-ai", "pi-protocol"),
-            ("pi-ai", "reqwest"),
+            ("pi-ai", "pi-web"),
+            ("pi-web", "pi-protocol"),
+            ("pi-web", "reqwest"),
             ("reqwest", "hyper"),
             ("pi-protocol", "serde"),
             ("pi-tools", "pi-protocol"),
@@ -170,13 +177,16 @@ mod tests {
 
     #[test]
     fn forbidden_dependencies_are_found() {
-        let own = ["pi", "pi-agent", "pi-ai", "pi-coding-agent", "pi-guard", "pi-protocol"];
+        let own =
+            ["pi", "pi-agent", "pi-ai", "pi-coding-agent", "pi-guard", "pi-protocol", "pi-web"];
         let cases: &[(&[(&str, &str)], &str)] = &[
             (&[("pi-guard", "pi-protocol")], "pi-guard depends on pi-protocol"),
+            (&[("pi-web", "pi-ai")], "pi-web depends on pi-ai"),
+            (&[("pi-ai", "reqwest")], "pi-ai depends on reqwest: only pi-web may"),
             (&[("pi-protocol", "x"), ("x", "tokio")], "pi-protocol -> x -> tokio"),
             (&[("pi-agent", "pi-ai")], "pi-agent -> pi-ai"),
             (&[("pi-agent", "x"), ("x", "hyper")], "pi-agent -> x -> hyper"),
-            (&[("pi", "rustls")], "pi depends on rustls: only pi-ai may"),
+            (&[("pi", "rustls")], "pi depends on rustls: only pi-web may"),
             (&[("pi-ai", "rquickjs")], "pi-ai depends on rquickjs: only pi-extensions may"),
             (
                 &[("pi-coding-agent", "pi-extensions")],

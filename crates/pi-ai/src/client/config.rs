@@ -5,54 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use pi_protocol::{EnvOverrides, Model};
-use secrecy::{ExposeSecret, SecretString};
-
-use crate::aws::AwsKeys;
-use crate::wire::KeyScheme;
-
-/// Credentials for one request.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Authorization {
-    /// The API key or token.
-    pub key: Option<SecretString>,
-    /// The way in which the key is sent.
-    pub scheme: KeyScheme,
-    /// Headers, which win over those of the model.
-    pub headers: BTreeMap<String, String>,
-    /// Variables of the provider, such as a region or a part of the base URL, which win over those of
-    /// the process.
-    pub env: EnvOverrides,
-    /// Keys that sign the request instead of being sent.
-    pub aws: Option<AwsKeys>,
-    /// The base URL that belongs to the credentials, if it differs from that of the model.
-    pub base_url: Option<String>,
-    /// A credential that the provider rejects can be replaced by a renewed one.
-    pub is_renewable: bool,
-}
-
-impl Authorization {
-    /// Creates credentials that consist of a key.
-    pub fn new(key: impl Into<SecretString>) -> Self {
-        Self { key: Some(key.into()), ..Self::default() }
-    }
-
-    /// Returns true if both have the same key, token or signing keys.
-    pub(crate) fn has_same_secret(&self, other: &Self) -> bool {
-        fn text(secret: &Option<SecretString>) -> Option<&str> {
-            secret.as_ref().map(ExposeSecret::expose_secret)
-        }
-        let same_aws = match (&self.aws, &other.aws) {
-            (Some(one), Some(two)) => {
-                one.access_key_id == two.access_key_id
-                    && text(&one.session_token) == text(&two.session_token)
-            }
-            (None, None) => true,
-            _ => false,
-        };
-        same_aws && text(&self.key) == text(&other.key)
-    }
-}
+use pi_web::Authorization;
+use secrecy::SecretString;
 
 /// A request that needs credentials.
 #[derive(Debug, Clone)]

@@ -1,15 +1,14 @@
 //! The credentials of a call: where they come from, and how they become part of it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+#[cfg(feature = "cloud")]
+use pi_web::cloud::{CloudCache, CloudError, Surroundings};
+use pi_web::{Authorization, Variables};
 use secrecy::ExposeSecret;
 
-use super::{Authorization, AuthorizationRequest, Authorize, Env};
-use crate::Variables;
-use crate::cloud::{CloudCache, CloudError, Surroundings};
+use super::{AuthorizationRequest, Authorize, Env};
 use crate::credentials;
-use crate::web::WebClient;
 use crate::wire::Call;
 
 /// The credentials of a call.
@@ -18,10 +17,11 @@ pub(super) enum Credentials {
     /// The caller of this library supplies them.
     Awaited(Arc<Authorize>),
     /// The machine may have some.
+    #[cfg(feature = "cloud")]
     Cloud {
         cache: CloudCache,
         env: Env,
-        web: WebClient,
+        web: pi_web::WebClient,
     },
 }
 
@@ -39,6 +39,7 @@ impl Credentials {
                 let request = AuthorizationRequest { model, env, rejected };
                 authorize(request).await.map_err(|error| error.to_string())
             }
+            #[cfg(feature = "cloud")]
             Self::Cloud { cache, env, web } => {
                 let surroundings = surroundings(call, env, web);
                 let provider = &call.model.provider;
@@ -53,13 +54,14 @@ impl Credentials {
     }
 }
 
-fn surroundings(call: &Call, env: &Env, web: &WebClient) -> Surroundings {
+#[cfg(feature = "cloud")]
+fn surroundings(call: &Call, env: &Env, web: &pi_web::WebClient) -> Surroundings {
     let lookup = Arc::clone(env);
     let variables =
         Variables::new(move |name| lookup(name)).overridden_by(call.options.env.clone());
     let home = variables.get("HOME").or_else(|| variables.get("USERPROFILE"));
     let mut surroundings = Surroundings::new(variables, web.clone());
-    surroundings.home = home.map(PathBuf::from);
+    surroundings.home = home.map(std::path::PathBuf::from);
     surroundings.base_url = Some(call.model.base_url.clone()).filter(|url| !url.is_empty());
     surroundings
 }

@@ -4,14 +4,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use bytes::Bytes;
-use futures_core::Stream;
+use futures_core::Stream as _;
 use pi_protocol::Diagnostic;
-use reqwest::header::CONTENT_ENCODING;
+use pi_web::client::{ByteStream, Encoding};
+use pi_web::http::header::CONTENT_ENCODING;
 
 use super::OpenResponse;
-use super::connect::{cause, response_headers};
-use super::encoding::Encoding;
+use super::connect::response_headers;
 use super::transport::{Phase, SocketAnswer};
 use crate::wire::Headers;
 
@@ -25,7 +24,7 @@ pub(crate) enum Body {
 
 /// The body of an HTTP response.
 pub(crate) struct HttpBody {
-    chunks: Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>,
+    chunks: ByteStream,
     encoding: Encoding,
     sent: Instant,
     head: Headers,
@@ -43,10 +42,9 @@ impl Body {
     /// Returns the body of a response. Fails if its encoding is unsupported.
     pub(crate) fn of_response(open: OpenResponse) -> Result<Self, String> {
         let OpenResponse { response, sent } = open;
-        let encoding = response.headers().get(CONTENT_ENCODING);
-        let encoding = Encoding::named(encoding.and_then(|value| value.to_str().ok()))?;
+        let encoding = Encoding::named(response.header(CONTENT_ENCODING))?;
         let head = response_headers(&response);
-        let chunks = Box::pin(response.bytes_stream());
+        let chunks = response.into_stream();
         Ok(Self::Http(Box::new(HttpBody { chunks, encoding, sent, head })))
     }
 
@@ -105,12 +103,14 @@ impl HttpBody {
         cx: &mut Context<'_>,
         out: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<Part, String>> {
-        let Poll::Ready(chunk) = self.chunks.as_mut().poll_next(cx) else { return Poll::Pending };
+        let Poll::Ready(chunk) = Pin::new(&mut self.chunks).poll_next(cx) else {
+            return Poll::Pending;
+        };
         Poll::Ready(match chunk {
             Some(Ok(bytes)) => {
                 self.encoding.decode(&bytes, out).map(|()| Part::Data).map_err(damaged)
             }
-            Some(Err(error)) => Err(format!("Connection lost: {}", cause(&error))),
+            Some(Err(error)) => Err(format!("Connection lost: {error}")),
             None => self.encoding.finish(out).map(|()| Part::End).map_err(damaged),
         })
     }
@@ -118,7 +118,7 @@ impl HttpBody {
     /// Reads the end of the body if it is already there, so that the connection can be reused.
     /// Waiting for it would delay the answer.
     fn drain(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(Ok(_))) = self.chunks.as_mut().poll_next(cx) {}
+        while let Poll::Ready(Some(Ok(_))) = Pin::new(&mut self.chunks).poll_next(cx) {}
     }
 }
 

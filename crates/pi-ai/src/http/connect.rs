@@ -4,18 +4,19 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{Duration, Instant, SystemTime};
 
 use pi_protocol::{HttpHeader, HttpResponseInfo, StreamOptions, Timeouts};
-use reqwest::Response;
-use reqwest::header::{
+use pi_web::WebError;
+use pi_web::client::{Encoding, Response, WebErrorKind, host_of};
+use pi_web::http::Method;
+use pi_web::http::header::{
     ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };
+use pi_web::rate_limits;
 use tokio::time::timeout;
 
 use super::HttpClient;
-use super::encoding::Encoding;
 use super::retry::{Attempt, Decision, Hints, decide};
 use super::signed::signed;
 use crate::hooks::{self, HookPanicked};
-use crate::rate_limits;
 use crate::wire::{Headers, HttpFailure, HttpRequest, WireFormat};
 
 /// Largest part of an error body that is read.
@@ -45,7 +46,8 @@ pub(crate) async fn open(
     options: &StreamOptions,
     format: &dyn WireFormat,
 ) -> Result<OpenResponse, Failure> {
-    let pool = http.pool(&request.url, options.timeouts.connect).map_err(Failure::Text)?;
+    let pool = http.web.pool(&request.url, options.timeouts.connect);
+    let pool = pool.map_err(|error| Failure::Text(error.message))?;
     let body = serde_json::to_vec(&request.body)
         .map_err(|error| Failure::Text(format!("Could not serialize the request: {error}")))?;
     let body = bytes::Bytes::from(body);
@@ -55,8 +57,7 @@ pub(crate) async fn open(
         let mut sent = Instant::now();
         // Signed for each attempt, since a signature is valid for some minutes only.
         let headers = signed(&headers, request, &body).map_err(Failure::Text)?;
-        let sending = pool.client.post(&request.url).headers(headers).body(body.clone());
-        let sending = sending.send();
+        let sending = pool.send(Method::POST, &request.url, headers, Some(body.clone()));
         let answer = within(options.timeouts.first_byte, sending).await;
         let (failure, hints) = match answer {
             Some(Ok(response)) => {
@@ -67,12 +68,11 @@ pub(crate) async fn open(
                 if response.status().is_success() {
                     return Ok(OpenResponse { response, sent });
                 }
-                let get = |name: &str| response.headers().get(name)?.to_str().ok();
-                let hints = Hints::read(get, SystemTime::now());
+                let hints = Hints::read(response.headers(), SystemTime::now());
                 (Failure::Status(read_failure(response, &options.timeouts).await), hints)
             }
             Some(Err(error)) => {
-                let text = send_error_text(&error, &request.url, pool.proxy.as_deref(), options);
+                let text = send_error_text(&error, &request.url, pool.proxy(), options);
                 (Failure::Text(text), Hints::default())
             }
             None => (Failure::Text(first_byte_text(&options.timeouts)), Hints::default()),
@@ -159,15 +159,13 @@ pub(super) async fn read_failure(response: Response, timeouts: &Timeouts) -> Htt
 async fn failure_body(mut response: Response, timeouts: &Timeouts) -> String {
     let status = response.status();
     if status.is_redirection() {
-        let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
-        let to = to.unwrap_or("an unknown location");
+        let to = response.header(LOCATION).unwrap_or("an unknown location");
         return format!(
             "The server redirects to {to}. Keys are not sent to another origin; \
              if you trust it, set it as the provider's base URL."
         );
     }
-    let encoding = response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
-    let mut encoding = match Encoding::named(encoding) {
+    let mut encoding = match Encoding::named(response.header(CONTENT_ENCODING)) {
         Ok(encoding) => encoding,
         Err(problem) => return problem,
     };
@@ -194,48 +192,30 @@ pub(super) fn response_headers(response: &Response) -> Headers {
 }
 
 pub(super) fn send_error_text(
-    error: &reqwest::Error,
+    error: &WebError,
     url: &str,
     proxy: Option<&str>,
     options: &StreamOptions,
 ) -> String {
-    let host = host_of(url);
-    if error.is_builder() {
-        return format!("\"{url}\" is not a valid URL: {}", cause(error));
-    }
-    if error.is_timeout() {
-        let seconds = options.timeouts.connect.map_or(0.0, |limit| limit.as_secs_f64());
-        let through = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
-        return format!(
-            "Connection timed out: {host} could not be reached{through} within {seconds} s"
-        );
-    }
-    match proxy {
-        Some(proxy) if error.is_connect() => {
-            format!("Connection error: {} (proxy {proxy}, for {host})", cause(error))
+    let (host, cause) = (host_of(url), &error.message);
+    match (error.kind, proxy) {
+        (WebErrorKind::InvalidUrl, _) => format!("\"{url}\" is not a valid URL: {cause}"),
+        (WebErrorKind::TimedOut, _) => {
+            let seconds = options.timeouts.connect.map_or(0.0, |limit| limit.as_secs_f64());
+            let through =
+                proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
+            format!("Connection timed out: {host} could not be reached{through} within {seconds} s")
         }
-        _ => format!("Connection error: {} ({host})", cause(error)),
+        (WebErrorKind::Connect, Some(proxy)) => {
+            format!("Connection error: {cause} (proxy {proxy}, for {host})")
+        }
+        _ => format!("Connection error: {cause} ({host})"),
     }
 }
 
 pub(super) fn first_byte_text(timeouts: &Timeouts) -> String {
     let seconds = timeouts.first_byte.map_or(0.0, |limit| limit.as_secs_f64());
     format!("Request timed out: no answer within {seconds} s")
-}
-
-/// Returns host and port of a URL, for error texts.
-pub(super) fn host_of(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.split(['/', '?', '#']).next().unwrap_or(rest)
-}
-
-/// Returns the innermost cause: "connection refused" is more useful than "error sending request".
-pub(crate) fn cause(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
 
 /// Returns a number between 0 and 1 that differs from call to call, which is enough for jitter.

@@ -2,10 +2,10 @@
 
 use std::time::SystemTime;
 
-use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use pi_web::aws::sigv4::{self, Unsigned};
+use pi_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use url::Url;
 
-use crate::aws::sigv4::{self, Unsigned};
 use crate::wire::HttpRequest;
 
 /// Returns the headers of a request, with its signature if it is to be signed.

@@ -24,19 +24,19 @@ pub(crate) async fn send(
         _ => format.socket(call, request),
     };
     if let Some(socket) = socket
-        && !http.sockets().has_failed(socket.key.as_ref())
+        && !http.sockets.has_failed(socket.key.as_ref())
     {
         let continues = options.transport != Transport::Websocket;
         match websocket::open(http, &socket, options, continues).await {
             Ok(body) => {
-                let sockets = http.sockets().clone();
+                let sockets = http.sockets.clone();
                 let fallback = Fallback { sockets, transport: options.transport, request: socket };
                 return Ok(Body::Socket(Box::new(SocketAnswer { body, fallback })));
             }
             Err(SocketFailure::Refused(failure)) => return Err(Failure::Status(failure)),
             Err(SocketFailure::Hook(text)) => return Err(Failure::Text(text)),
             Err(SocketFailure::Transport(text)) => {
-                let sockets = http.sockets().clone();
+                let sockets = http.sockets.clone();
                 let fallback = Fallback { sockets, transport: options.transport, request: socket };
                 diagnostics.push(fallback.to_http(text, Phase::Before));
             }

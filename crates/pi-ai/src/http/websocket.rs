@@ -19,20 +19,17 @@ use std::time::Instant;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use pi_protocol::StreamOptions;
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use pi_web::client::cause;
+use pi_web::websocket::{Message, SocketError, Utf8Bytes, WebSocket};
 
 use super::HttpClient;
-use super::connect::{cause, first_byte_text, within};
+use super::connect::{first_byte_text, within};
 use crate::wire::HttpFailure;
 use crate::wire::socket::{Answered, Opening, Recording, SocketRequest};
 
 pub(super) use body::SocketBody;
 use cache::Lease;
 pub(super) use cache::SocketCache;
-
-/// An open socket. The connection is one of the HTTP client, so proxies and TLS are the same.
-type Socket = WebSocketStream<reqwest::Upgraded>;
 
 /// The reason why a socket gives no answer.
 pub(super) enum SocketFailure {
@@ -46,7 +43,7 @@ pub(super) enum SocketFailure {
 
 /// A socket for one request.
 struct Connection {
-    socket: Socket,
+    socket: WebSocket,
     /// The right to keep the socket for the next request.
     lease: Option<Lease>,
     /// The last answer of the socket.
@@ -107,7 +104,7 @@ async fn connect(
     options: &StreamOptions,
 ) -> Result<Connection, SocketFailure> {
     let lease = match &request.key {
-        Some(key) => http.sockets().lease(key).await,
+        Some(key) => http.sockets.lease(key).await,
         None => cache::Leased::default(),
     };
     if let Some(kept) = lease.kept {
@@ -133,7 +130,7 @@ async fn reconnect(
 
 /// Sends the frame of a request and returns the first frame of the answer.
 async fn exchange(
-    socket: &mut Socket,
+    socket: &mut WebSocket,
     request: &SocketRequest,
     answered: Option<&Answered>,
     options: &StreamOptions,
@@ -162,6 +159,6 @@ async fn exchange(
 }
 
 /// Returns the text of a failed socket.
-fn failed(error: &tokio_tungstenite::tungstenite::Error) -> String {
+fn failed(error: &SocketError) -> String {
     format!("WebSocket error: {}", cause(error))
 }

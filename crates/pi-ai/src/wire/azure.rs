@@ -5,11 +5,11 @@
 //! Foundry that use `openai-completions` are found in the same way.
 
 use pi_protocol::Model;
+use pi_web::KeyScheme;
 
 use super::responses;
 use super::{
-    Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, KeyScheme, OutputSupport,
-    WireFormat,
+    Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, OutputSupport, WireFormat,
 };
 
 /// Domains of Azure resources, where the API has a fixed path.
@@ -48,7 +48,7 @@ impl WireFormat for AzureOpenAiResponses {
         if let Some(key) = call.require_key(&["authorization", "api-key"])? {
             match call.key_scheme {
                 KeyScheme::FormatDefault => headers.set("api-key", key),
-                KeyScheme::Bearer | KeyScheme::Oauth => {
+                _ => {
                     headers.set("Authorization", format!("Bearer {key}"));
                 }
             }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use pi_protocol::{
     CacheRetention, HeaderChanges, Message, Model, Request, StreamOptions, ThinkingLevel,
 };
+use pi_web::aws::AwsKeys;
+use pi_web::{KeyScheme, Variables};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::aws::AwsKeys;
 use crate::estimate;
-use crate::variables::Variables;
 use crate::wire::{EncodeError, identity};
 
 /// A request with key, base URL and environment resolved.
@@ -36,19 +36,6 @@ pub struct Call {
     /// Sends tools that prefer strict schemas as ordinary tools; see
     /// [`super::WireFormat::fallback`].
     pub no_strict_tools: bool,
-}
-
-/// The way in which a key is sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum KeyScheme {
-    /// The header that the wire format uses for API keys.
-    #[default]
-    FormatDefault,
-    /// A bearer token in the `Authorization` header.
-    Bearer,
-    /// A bearer token of a login or of a workload identity, which some formats declare.
-    Oauth,
 }
 
 /// Length of the longest cache key.

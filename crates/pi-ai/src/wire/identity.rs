@@ -5,7 +5,7 @@ use crate::wire::{Call, Headers};
 /// Adds the user agent, and the attribution if the provider supports one.
 pub(crate) fn add_headers(call: &Call, headers: &mut Headers) {
     let identity = &call.options.identity;
-    let user_agent = identity.user_agent.clone().unwrap_or_else(default_user_agent);
+    let user_agent = identity.user_agent.clone().unwrap_or_else(pi_web::user_agent);
     headers.set("User-Agent", user_agent);
     let Some(app) = &identity.attribution else { return };
     let is_at = |provider: &str, host: &str| {
@@ -24,12 +24,6 @@ pub(crate) fn add_headers(call: &Call, headers: &mut Headers) {
     } else if is_at("opencode", "opencode.ai") || call.model.provider == "opencode-go" {
         headers.set("x-opencode-client", &app.name);
     }
-}
-
-/// Returns the user agent of requests without another one.
-pub(crate) fn default_user_agent() -> String {
-    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
-    format!("pi/{} ({os}; rust; {arch})", env!("CARGO_PKG_VERSION"))
 }
 
 fn capitalized(name: &str) -> String {

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use pi_protocol::{MessageBuilder, ProviderEventHook, StopReason};
+use pi_web::sse::{SseEvent, SseParser};
 
 use crate::hooks;
-use crate::sse::{SseEvent, SseParser};
 use crate::wire::document::Document;
 use crate::wire::{Call, Decoder, StreamError};
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use pi_ai::aws::AwsKeys;
-use pi_ai::{Authorization, Client, Context, Model, StopReason, StreamOptions};
+use pi_ai::{Client, Context, Model, StopReason, StreamOptions};
+use pi_web::Authorization;
+use pi_web::aws::AwsKeys;
 use serde_json::json;
 
 use crate::client::header;

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use pi_ai::{Authorization, Client, Context, Model, ProviderConfig, StopReason, StreamOptions};
+use pi_ai::{Client, Context, Model, ProviderConfig, StopReason, StreamOptions};
+use pi_web::Authorization;
 use serde_json::json;
 
 use crate::hostile::model as local_model;

@@ -1,152 +1,46 @@
-//! Credentials of clouds: files in a temporary home, and scripted servers.
-//!
-//! Every secret of these tests contains [`SECRET`], and no error may.
-
-mod anthropic;
-mod aws;
-mod azure;
-mod cache;
-mod google;
-mod hostile;
-mod requests;
-mod roles;
-mod sso;
+//! Requests of a client that looks for credentials of the machine itself.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
 
-use pi_ai::Variables;
-use pi_ai::cloud::{self, CloudCredential, CloudError, Found, Outcome, Surroundings};
-use pi_ai::web::WebClient;
-use secrecy::ExposeSecret;
+use pi_ai::{Client, Context, ProviderConfig, StreamOptions};
+use pi_web::{Authorization, KeyScheme};
 
+use crate::client::header;
 use crate::server::{Server, Step, response};
 
-/// A part of every secret.
-const SECRET: &str = "s3cr3t";
-
-/// A machine with a home directory, variables and a scripted program.
-pub(crate) struct Machine {
+/// A machine with a home directory and variables, without metadata servers.
+struct Machine {
     home: tempfile::TempDir,
-    variables: Arc<Mutex<BTreeMap<String, String>>>,
-    /// The names of all variables that were read.
-    read: Arc<Mutex<Vec<String>>>,
-    /// The output of programs; `None` if programs are not available.
-    program: Option<Result<String, String>>,
-    commands: Arc<Mutex<Vec<Vec<String>>>>,
-    base_url: Option<String>,
+    variables: BTreeMap<String, String>,
 }
 
 impl Machine {
-    /// Creates a machine without metadata servers.
     fn new() -> Self {
-        let machine = Self {
-            home: tempfile::tempdir().unwrap(),
-            variables: Arc::default(),
-            read: Arc::default(),
-            program: None,
-            commands: Arc::default(),
-            base_url: None,
-        };
-        machine.set("AWS_EC2_METADATA_DISABLED", "true");
-        machine.set("NO_GCE_CHECK", "true");
-        machine
+        let home = tempfile::tempdir().unwrap();
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let variables = BTreeMap::from([
+            set("HOME", home.path().to_str().unwrap()),
+            set("AWS_EC2_METADATA_DISABLED", "true"),
+            set("NO_GCE_CHECK", "true"),
+        ]);
+        Self { home, variables }
     }
 
     fn with(variables: &[(&str, &str)]) -> Self {
-        let machine = Self::new();
+        let mut machine = Self::new();
         for (name, value) in variables {
-            machine.set(name, value);
+            machine.variables.insert((*name).to_owned(), (*value).to_owned());
         }
         machine
     }
 
-    fn set(&self, name: &str, value: &str) {
-        self.variables.lock().unwrap().insert(name.to_owned(), value.to_owned());
-    }
-
-    /// Writes a file in the home directory and returns its path.
-    fn file(&self, path: &str, text: &str) -> String {
+    /// Writes a file in the home directory.
+    fn file(&self, path: &str, text: &str) {
         let path = self.home.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
     }
-
-    fn surroundings(&self) -> Surroundings {
-        let (variables, read) = (Arc::clone(&self.variables), Arc::clone(&self.read));
-        let variables = Variables::new(move |name| {
-            read.lock().unwrap().push(name.to_owned());
-            variables.lock().unwrap().get(name).cloned()
-        });
-        let mut surroundings = Surroundings::new(variables, WebClient::new(Arc::new(|_| None)));
-        surroundings.home = Some(self.home.path().to_owned());
-        surroundings.base_url = self.base_url.clone();
-        if let Some(output) = self.program.clone() {
-            let commands = Arc::clone(&self.commands);
-            surroundings.run = Some(Arc::new(move |command| {
-                commands.lock().unwrap().push(command);
-                let output = output.clone();
-                Box::pin(async move { output })
-            }));
-        }
-        surroundings
-    }
-
-    async fn find(&self, provider: &str) -> Result<Found, CloudError> {
-        let found = cloud::find(provider, &self.surroundings()).await;
-        let shown = format!("{found:?}");
-        assert!(!shown.contains(SECRET), "{shown}");
-        found
-    }
-
-    /// Returns the text of the error.
-    async fn error(&self, provider: &str) -> String {
-        let error = self.find(provider).await.unwrap_err().to_string();
-        assert!(!error.contains(SECRET), "{error}");
-        // Temporary directories have other names in each run.
-        error.replace(self.home.path().to_str().unwrap(), "~")
-    }
-
-    /// Returns the explanation, one line per source.
-    fn explain(&self, provider: &str) -> String {
-        let explained = cloud::explain(provider, &self.surroundings());
-        let lines = explained.iter().map(|one| match &one.outcome {
-            Outcome::Skipped(reason) => format!("- {}: {reason}\n", one.source),
-            Outcome::Tried(place) => format!("? {}: {place}\n", one.source),
-            Outcome::Used(by) => format!("+ {}: {by}\n", one.source),
-            Outcome::Failed(reason) => format!("! {}: {reason}\n", one.source),
-            Outcome::NotReached => format!("  {}\n", one.source),
-        });
-        let text: String = lines.collect();
-        assert!(!text.contains(SECRET), "{text}");
-        text.replace(self.home.path().to_str().unwrap(), "~")
-    }
-}
-
-/// Returns the parts of AWS keys: id, secret, token.
-fn aws_parts(found: &Found) -> [String; 3] {
-    let CloudCredential::Aws(keys) = &found.credential else { panic!("{found:?}") };
-    let token = keys.session_token.as_ref().map(|token| token.expose_secret().to_owned());
-    [
-        keys.access_key_id.clone(),
-        keys.secret_access_key.expose_secret().to_owned(),
-        token.unwrap_or_default(),
-    ]
-}
-
-/// Returns the token of a credential.
-fn token(found: &Found) -> &str {
-    let CloudCredential::Token { token, .. } = &found.credential else { panic!("{found:?}") };
-    token.expose_secret()
-}
-
-/// Returns the whole minutes until the end of a credential.
-fn minutes_left(found: &Found) -> u64 {
-    let left = found.credential.expires().unwrap().duration_since(SystemTime::now()).unwrap();
-    (left + Duration::from_secs(30)).as_secs() / 60
 }
 
 /// Starts a server that answers one connection after the other.
@@ -155,18 +49,100 @@ async fn server(answers: &[(&str, &str)]) -> Server {
     Server::scripted(script.collect()).await
 }
 
-/// Returns the first line and the body of a request.
-fn line_and_body(request: &str) -> (&str, &str) {
-    let (head, body) = request.split_once("\r\n\r\n").unwrap();
-    (head.lines().next().unwrap().trim_end_matches(" HTTP/1.1"), body)
+fn client(machine: &Machine) -> Client {
+    let variables = machine.variables.clone();
+    Client::new(move |name| variables.get(name).cloned()).with_cloud_credentials()
 }
 
-/// Returns the value of a header of a request.
-fn header<'a>(request: &'a str, name: &str) -> Option<&'a str> {
-    let head = request.split_once("\r\n\r\n").unwrap().0;
-    let fields = head.lines().filter_map(|line| line.split_once(": "));
-    fields.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+/// Sends a request and returns the error of its answer.
+async fn error(client: &Client, provider: &str, model: &str) -> String {
+    let model = client.model(provider, model).unwrap();
+    let context = Context::new().user("hello");
+    let answer = client.complete(&model, context, StreamOptions::default()).await;
+    answer.error_message.clone().unwrap_or_default()
 }
 
-/// A time in the future, as servers write it.
-const LATER: &str = "2096-01-01T00:00:00Z";
+const PROFILE: &str = "[default]\nregion = eu-west-1\naws_access_key_id = AKFILE\n\
+                       aws_secret_access_key = s3cr3t\n";
+
+#[tokio::test]
+async fn the_keys_and_the_region_of_a_profile_sign() {
+    let bedrock = server(&[("400 Bad Request", "{}")]).await;
+    let machine = Machine::new();
+    machine.file(".aws/config", PROFILE);
+    let config = ProviderConfig::new("amazon-bedrock").with_base_url(bedrock.url());
+    let client = client(&machine).with_provider(config);
+    error(&client, "amazon-bedrock", "amazon.nova-lite-v1:0").await;
+    let requests = bedrock.requests();
+    let signed = header(&requests[0], "authorization").unwrap();
+    assert!(signed.starts_with("AWS4-HMAC-SHA256 Credential=AKFILE/"), "{signed}");
+    assert!(signed.contains("/eu-west-1/bedrock/aws4_request"), "{signed}");
+}
+
+/// A refusal with the same keys would be the same again.
+#[tokio::test]
+async fn rejected_keys_are_sent_again_only_if_they_changed() {
+    let refused = ("403 Forbidden", r#"{"message":"no access to the model"}"#);
+    let bedrock = server(&[refused, refused, refused]).await;
+    let machine = Machine::new();
+    machine.file(".aws/config", PROFILE);
+    let config = ProviderConfig::new("amazon-bedrock").with_base_url(bedrock.url());
+    let client = client(&machine).with_provider(config);
+    let text = error(&client, "amazon-bedrock", "amazon.nova-lite-v1:0").await;
+    assert!(text.contains("no access to the model"), "{text}");
+    assert_eq!(bedrock.requests().len(), 1);
+
+    machine.file(".aws/config", &PROFILE.replace("AKFILE", "AKNEW"));
+    error(&client, "amazon-bedrock", "amazon.nova-lite-v1:0").await;
+    let requests = bedrock.requests();
+    let signers: Vec<bool> = requests.iter().map(|one| one.contains("Credential=AKNEW/")).collect();
+    assert_eq!(signers, [false, false, true], "the cached keys, then those of the changed file");
+}
+
+#[tokio::test]
+async fn a_token_of_entra_id_is_sent_to_azure() {
+    let token = r#"{"access_token":"s3cr3t-entra","expires_in":3600}"#;
+    let azure = server(&[("200 OK", token), ("400 Bad Request", "{}")]).await;
+    let machine = Machine::with(&[
+        ("AZURE_AUTHORITY_HOST", &azure.url()),
+        ("AZURE_CLIENT_ID", "app"),
+        ("AZURE_CLIENT_SECRET", "s3cr3t"),
+        ("AZURE_TENANT_ID", "t"),
+        ("AZURE_OPENAI_BASE_URL", &azure.url()),
+    ]);
+    let text = error(&client(&machine), "azure", "gpt-5.4").await;
+    let requests = azure.requests();
+    assert_eq!(requests.len(), 2, "{text}");
+    assert_eq!(header(&requests[1], "authorization").unwrap(), "Bearer s3cr3t-entra");
+    assert_eq!(header(&requests[1], "api-key"), None);
+}
+
+#[tokio::test]
+async fn a_source_that_fails_is_the_error_of_the_request() {
+    let machine = Machine::with(&[("AWS_PROFILE", "gone")]);
+    assert_eq!(
+        error(&client(&machine), "amazon-bedrock", "amazon.nova-lite-v1:0").await,
+        "AWS profile: profile \"gone\" does not exist; there are no profiles"
+    );
+    let none = error(&client(&Machine::new()), "amazon-bedrock", "amazon.nova-lite-v1:0").await;
+    assert!(none.contains("AWS_BEARER_TOKEN_BEDROCK"), "{none}");
+}
+
+/// The token of a workload identity is sent as pi sends it: as a bearer token, and with the beta of
+/// logins.
+#[tokio::test]
+async fn requests_with_a_token_of_anthropic() {
+    let endpoint = server(&[("400 Bad Request", "{}")]).await;
+    let client = Client::new(|_| None)
+        .with_provider(ProviderConfig::new("anthropic").with_base_url(endpoint.url()))
+        .with_authorization(|_| {
+            let authorization = Authorization::new("s3cr3t-token").with_scheme(KeyScheme::Oauth);
+            Box::pin(async move { Ok(authorization) })
+        });
+    error(&client, "anthropic", "claude-opus-4-6").await;
+    let requests = endpoint.requests();
+    assert!(requests[0].starts_with("POST /v1/messages?beta=true HTTP/1.1"), "{}", requests[0]);
+    assert_eq!(header(&requests[0], "authorization").unwrap(), "Bearer s3cr3t-token");
+    assert_eq!(header(&requests[0], "x-api-key"), None);
+    assert_eq!(header(&requests[0], "anthropic-beta").unwrap(), "oauth-2025-04-20");
+}

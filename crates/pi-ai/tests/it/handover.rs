@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pi_ai::wire::{self, Call, WireFormat};
-use pi_ai::{Context, Message, Model, Request, StreamOptions, Variables};
+use pi_ai::{Context, Message, Model, Request, StreamOptions};
+use pi_web::Variables;
 use serde_json::{Value, json};
 
 /// A format with a model of it, and the ids and signatures that its answers have.

@@ -9,7 +9,7 @@ mod answers;
 mod bedrock;
 #[cfg(feature = "http")]
 mod client;
-#[cfg(feature = "http")]
+#[cfg(feature = "cloud")]
 mod cloud;
 mod dialects;
 mod failures;
@@ -19,8 +19,6 @@ mod handover;
 mod hooks;
 #[cfg(feature = "http")]
 mod hostile;
-#[cfg(feature = "http")]
-mod oauth;
 mod output_schema;
 #[cfg(feature = "http")]
 mod prefix;
@@ -28,6 +26,7 @@ mod prefix;
 mod proxy;
 mod requests;
 #[cfg(feature = "http")]
+#[path = "../../../pi-web/tests/it/server.rs"]
 mod server;
 #[cfg(feature = "http")]
 mod socket_server;

@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pi_ai::aws::Signing;
 use pi_ai::wire::{self, Call};
 use pi_ai::{
-    Attribution, CacheRetention, Context, KeyScheme, Model, Request, StreamOptions,
-    ThinkingBudgets, ThinkingLevel, ToolChoice,
+    Attribution, CacheRetention, Context, Model, Request, StreamOptions, ThinkingBudgets,
+    ThinkingLevel, ToolChoice,
 };
 use pi_protocol::json;
+use pi_web::KeyScheme;
+use pi_web::aws::Signing;
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use pi_ai::{
-    AssistantMessage, Authorization, Client, Context, Message, Model, StopReason, StreamOptions,
-    Transport, UserBlock, is_retryable,
+    AssistantMessage, Client, Context, Message, Model, StopReason, StreamOptions, Transport,
+    UserBlock, is_retryable,
 };
+use pi_web::Authorization;
 use serde_json::{Value, json};
 
 use crate::server::response;

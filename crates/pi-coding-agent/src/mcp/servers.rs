@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pi_ai::web::WebClient;
 use pi_config::ValueResolver;
 use pi_guard::secrets::Secrets;
 use pi_mcp::client::{CallOptions, Client, ClientError};
 use pi_mcp::protocol::{CallToolResult, Tool};
 use pi_protocol::CancelToken;
 use pi_tools::Host;
+use pi_web::WebClient;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 

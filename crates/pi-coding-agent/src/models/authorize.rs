@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pi_ai::cloud::{self, CloudError, Outcome, Surroundings};
-use pi_ai::oauth::{self, TokenUse};
-use pi_ai::{Authorization, AuthorizationRequest, KeyScheme, Variables};
+use pi_ai::AuthorizationRequest;
 use pi_config::{CommandRuns, StoredCredential};
 use pi_protocol::{EnvOverrides, Model};
+use pi_web::cloud::{self, CloudError, Outcome, Surroundings};
+use pi_web::oauth::{self, TokenUse};
+use pi_web::{Authorization, KeyScheme, Variables};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::accounts::CredentialName;

@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use pi_ai::{cloud, providers};
+use pi_ai::providers;
 use pi_config::{CommandRuns, StoredCredential, ValueResolver};
+use pi_web::cloud;
 use secrecy::SecretString;
 
 use super::accounts::CredentialName;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pi_ai::oauth::Interaction;
 use pi_protocol::{CancelToken, HookFuture};
+use pi_web::oauth::Interaction;
 use serde_json::{Map, Value};
 
 /// The tokens of a login as a JSON object: `access`, `refresh`, `expires` and further fields.

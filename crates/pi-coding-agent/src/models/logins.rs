@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use pi_ai::oauth::{self, Dialect, Interaction, LoginOptions, OauthError, Service};
 use pi_config::{CommandRuns, ConfigError, StoredCredential};
 use pi_protocol::CancelToken;
+use pi_web::oauth::{self, Dialect, Interaction, LoginOptions, OauthError, Service};
 
 use super::accounts::CredentialName;
 use super::credential_error::{CredentialError, sign_in_again};

@@ -8,13 +8,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use pi_ai::cloud::CloudCache;
-use pi_ai::oauth::Service;
-use pi_ai::web::WebClient;
 use pi_ai::{AuthorizationRequest, Client, FailedResponse, providers};
 use pi_config::{AuthStore, Settings, ValueResolver};
 use pi_guard::secrets::Secrets;
 use pi_protocol::{EnvOverrides, Model};
+use pi_web::WebClient;
+use pi_web::cloud::CloudCache;
+use pi_web::oauth::Service;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::accounts::{Accounts, CredentialName, split_account};

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_ai::oauth::{self, RefreshError};
 use pi_config::{AuthEdit, ConfigError};
+use pi_web::oauth::{self, RefreshError};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::accounts::CredentialName;

@@ -1,8 +1,8 @@
 //! The state of a provider's credentials, for people: no secret is part of it.
 
-use pi_ai::cloud::{self, Outcome};
 use pi_ai::providers;
 use pi_config::StoredCredential;
+use pi_web::cloud::{self, Outcome};
 
 use super::accounts::CredentialName;
 use super::credentials::{CredentialSource, Source};

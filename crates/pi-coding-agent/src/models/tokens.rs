@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pi_ai::oauth::Tokens;
 use pi_config::StoredCredential;
+use pi_web::oauth::Tokens;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 

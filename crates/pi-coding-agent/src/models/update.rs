@@ -9,9 +9,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_ai::{Document, DownloadError, Downloader, catalog};
+use pi_ai::catalog;
 use pi_config::ConfigError;
 use pi_protocol::now_ms;
+use pi_web::{Document, DownloadError, Downloader};
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 

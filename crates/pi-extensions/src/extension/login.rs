@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use pi_coding_agent::models::{LoginTokens, ProviderLogin};
 use pi_protocol::CancelToken;
+use pi_web::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use rquickjs::{Ctx, IntoJs as _, Object};
 use serde_json::Value;
 use tokio::sync::oneshot;

@@ -7,8 +7,8 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pi_ai::web::{WebBody, WebClient, WebError, WebRequest, WebResponse};
 use pi_protocol::CancelToken;
+use pi_web::{WebBody, WebClient, WebError, WebRequest, WebResponse};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::mpsc;

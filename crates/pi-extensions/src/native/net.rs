@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use pi_ai::web::{WebBody, WebRequest};
 use pi_protocol::CancelToken;
+use pi_web::{WebBody, WebRequest};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};

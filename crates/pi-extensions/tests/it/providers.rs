@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, LoginOptions, Prompt};
 use pi_coding_agent::models::CredentialName;
 use pi_protocol::{CancelToken, HookFuture};
+use pi_web::oauth::{Cancelled, Interaction, LoginEvent, LoginOptions, Prompt};
 use serde_json::json;
 
 use crate::probe::Probe;

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use pi_ai::oauth::{Cancelled, Interaction, Prompt, PromptKind};
 use pi_ai::providers;
 use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::{Environment, suggest};
+use pi_web::oauth::{Cancelled, Interaction, Prompt, PromptKind};
 use serde_json::Map;
 
 /// The maximum length of a key.

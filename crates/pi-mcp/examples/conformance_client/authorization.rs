@@ -3,13 +3,13 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pi_ai::HookFuture;
-use pi_ai::oauth::{Cancelled, Challenge, Interaction, LoginEvent, Prompt};
-use pi_ai::web::{WebBody, WebClient, WebRequest};
 use pi_mcp::BoxFuture;
 use pi_mcp::sign_in::{self, Credentials, Settings, SignIn};
 use pi_mcp::transport::{self, Authorization, Verdict};
 use pi_protocol::CancelToken;
+use pi_protocol::HookFuture;
+use pi_web::oauth::{Cancelled, Challenge, Interaction, LoginEvent, Prompt};
+use pi_web::{WebBody, WebClient, WebRequest};
 use secrecy::ExposeSecret as _;
 use serde_json::Value;
 use url::Url;

@@ -10,7 +10,6 @@ mod authorization;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_ai::web::WebClient;
 use pi_jsonrpc::Error;
 use pi_mcp::BoxFuture;
 use pi_mcp::client::{CallOptions, Client, ClientError, ClientOptions, Handler};
@@ -19,6 +18,7 @@ use pi_mcp::protocol::{
     Elicitation, Implementation, ListChanged, Role, Root, Sampling, Tool,
 };
 use pi_mcp::transport::{Http, Transport};
+use pi_web::WebClient;
 use serde_json::{Map, Value, json};
 
 use authorization::SignsIn;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pi_ai::oauth::{ClientSecret, Service, Tokens};
+use pi_web::oauth::{ClientSecret, Service, Tokens};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -96,7 +96,7 @@ impl Credentials {
         service
     }
 
-    /// Returns the tokens with their client, as [`pi_ai::oauth`] expects them.
+    /// Returns the tokens with their client, as [`pi_web::oauth`] expects them.
     pub(super) fn tokens(&self) -> Tokens {
         let mut extra = Map::new();
         extra.insert("clientId".to_owned(), self.client.id.clone().into());

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use pi_ai::oauth::{
+use pi_web::oauth::{
     Challenge, Metadata, OauthError, ResourceMetadata, discover, discover_at, discover_resource,
 };
-use pi_ai::web::{WebBody, WebClient, WebRequest};
+use pi_web::{WebBody, WebClient, WebRequest};
 use tokio::time::timeout;
 use url::Url;
 

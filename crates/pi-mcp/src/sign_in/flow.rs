@@ -1,11 +1,11 @@
 //! The order of a sign-in, and what follows it.
 
-use pi_ai::oauth::{
+use pi_protocol::CancelToken;
+use pi_web::WebClient;
+use pi_web::oauth::{
     self, Challenge, ClientSecret, Interaction, LoginMethod, LoginOptions, Metadata, OauthError,
     RefreshError, Service, ServiceError, Tokens,
 };
-use pi_ai::web::WebClient;
-use pi_protocol::CancelToken;
 use url::Url;
 
 use super::credentials::{Client, Credentials, scopes_of};

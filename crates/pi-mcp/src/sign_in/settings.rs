@@ -1,6 +1,6 @@
 //! The user's settings of a sign-in.
 
-use pi_ai::oauth::Redirect;
+use pi_web::oauth::Redirect;
 use url::Url;
 
 /// The way in which this program becomes known to an authorization server.

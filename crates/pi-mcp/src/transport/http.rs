@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pi_ai::web::WebClient;
 use pi_jsonrpc::{Error, Id, Message};
 use pi_protocol::CancelToken;
+use pi_web::WebClient;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use pi_ai::web::WebClient;
 use pi_mcp::client::{CallOptions, Client, ClientError, ClientOptions, ConnectError};
 use pi_mcp::protocol::Era;
 use pi_mcp::transport::{Http, Transport};
+use pi_web::WebClient;
 use serde_json::{Map, json};
 use tokio::task::JoinHandle;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_ai::{DownloadError, Downloader};
+use pi_web::{DownloadError, Downloader};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use pi_ai::CancelToken;
-use pi_ai::oauth::{Interaction as _, LoginOptions, Prompt, PromptKind};
 use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{
     CredentialName, CredentialSource, LoginChoice, LoginKind, ModelRegistry, Revocation,
@@ -11,6 +10,7 @@ use pi_coding_agent::models::{
 use pi_host::browser;
 use pi_host::credentials::forms::{self, Answers, check_key, display_name};
 use pi_host::credentials::{Credentials, source_name};
+use pi_web::oauth::{Interaction as _, LoginOptions, Prompt, PromptKind};
 
 use crate::app::App;
 use crate::panels::login::flow::{FlowPanel, ScreenInteraction};

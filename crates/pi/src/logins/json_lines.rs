@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use pi_ai::HookFuture;
-use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use pi_host::browser;
+use pi_web::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use serde_json::{Value, json};
 
 use crate::input_lines::Lines;

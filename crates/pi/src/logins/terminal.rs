@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 use std::sync::{Arc, OnceLock};
 
 use pi_ai::HookFuture;
-use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use pi_host::browser;
+use pi_web::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 
 use super::hidden;
 use crate::input_lines::Lines;

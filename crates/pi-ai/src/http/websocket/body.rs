@@ -5,15 +5,14 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_core::Stream as _;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use pi_web::websocket::{CloseFrame, Message, Utf8Bytes, WebSocket};
 
-use super::{Lease, Socket, failed};
+use super::{Lease, failed};
 use crate::wire::socket::{Recording, as_server_sent_event};
 
 /// An answer whose first frame has arrived. Dropped before its end, it closes the socket.
 pub(crate) struct SocketBody {
-    socket: Socket,
+    socket: WebSocket,
     first: Option<Utf8Bytes>,
     /// Time at which the request was sent.
     pub(in crate::http) sent: Instant,
@@ -24,7 +23,7 @@ pub(crate) struct SocketBody {
 impl SocketBody {
     /// Creates an answer that begins with the frame `first`, which is already recorded.
     pub(super) fn new(
-        socket: Socket,
+        socket: WebSocket,
         first: Utf8Bytes,
         sent: Instant,
         lease: Option<Lease>,

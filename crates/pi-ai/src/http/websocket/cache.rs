@@ -10,13 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use pi_web::websocket::{Message, WebSocket};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use tokio_tungstenite::tungstenite::Message;
 
-use super::Socket;
 use crate::wire::socket::{Answered, SocketKey};
 
 /// A socket that waits longer is closed.
@@ -54,7 +53,7 @@ struct Waiting {
 
 /// A socket between two requests.
 pub(super) struct Kept {
-    pub(super) socket: Socket,
+    pub(super) socket: WebSocket,
     /// The last answer of the socket.
     pub(super) answered: Option<Answered>,
     opened: Instant,
@@ -139,7 +138,7 @@ impl Lease {
     }
 
     /// Keeps a socket for the next request.
-    pub(super) fn give_back(mut self, socket: Socket, answered: Option<Answered>) {
+    pub(super) fn give_back(mut self, socket: WebSocket, answered: Option<Answered>) {
         let Ok(runtime) = Handle::try_current() else { return };
         self.is_returned = true;
         let (stop, stopped) = oneshot::channel();

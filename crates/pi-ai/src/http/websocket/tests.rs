@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use pi_protocol::StreamOptions;
+use pi_web::WebClient;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -47,9 +48,8 @@ async fn serve() -> (SocketAddr, mpsc::UnboundedReceiver<usize>) {
 }
 
 fn client(idle: Duration, age: Duration) -> HttpClient {
-    let mut http = HttpClient::new(Arc::new(|_: &str| None));
-    http.set_sockets(SocketCache::with_limits(idle, age));
-    http
+    let web = WebClient::new(Arc::new(|_: &str| None));
+    HttpClient { web, sockets: SocketCache::with_limits(idle, age) }
 }
 
 /// Sends a request and returns the id of the response, which names the connection.

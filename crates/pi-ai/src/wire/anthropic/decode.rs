@@ -6,11 +6,11 @@
 use pi_protocol::{
     AssistantBlock, MessageBuilder, Model, ModelCost, StopReason, ThinkingContent, Usage, json,
 };
+use pi_web::sse::SseEvent;
 use serde_json::Value;
 
 use super::compat::Compat;
 use super::event::{Block, Delta, Event, OutputDetails, Started, Tokens};
-use crate::sse::SseEvent;
 use crate::wire::text::Text;
 use crate::wire::{EventDecoder, StreamError};
 

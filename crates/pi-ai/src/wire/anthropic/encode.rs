@@ -1,14 +1,13 @@
 //! Encodes the request: URL, headers and body.
 
 use pi_protocol::{CacheRetention, Declarations, Message, ToolChoice, ToolPlacement};
+use pi_web::KeyScheme;
 use serde_json::{Map, Value, json};
 
 use super::compat::Compat;
 use super::{messages, thinking, tools};
 use crate::wire::output::Bounds;
-use crate::wire::{
-    Call, EncodeError, Headers, HttpRequest, KeyScheme, copilot, ids, transform_messages,
-};
+use crate::wire::{Call, EncodeError, Headers, HttpRequest, copilot, ids, transform_messages};
 
 const VERSION: &str = "2023-06-01";
 

@@ -3,9 +3,9 @@
 //! The base URL of a catalog record is Amazon's endpoint in one region. It is replaced by that of the
 //! region in use; any other base URL (a proxy, a private endpoint) is kept.
 
+use pi_web::aws::{AwsKeys, Signing};
 use secrecy::ExposeSecret as _;
 
-use crate::aws::{AwsKeys, Signing};
 use crate::wire::{Call, EncodeError, Headers};
 
 /// The region if nothing names one.

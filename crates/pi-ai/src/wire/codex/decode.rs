@@ -1,9 +1,9 @@
 //! Decodes the stream: that of `openai-responses`, with the limits of the subscription as errors.
 
 use pi_protocol::MessageBuilder;
+use pi_web::sse::SseEvent;
 
 use super::error;
-use crate::sse::SseEvent;
 use crate::wire::responses::ResponsesDecoder;
 use crate::wire::{Call, EventDecoder, StreamError};
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use pi_protocol::{
     AssistantBlock, Declarations, MessageBuilder, Model, StopReason, ThinkingContent, json,
 };
+use pi_web::sse::SseEvent;
 use serde_json::Value;
 
 use super::calls::Calls;
@@ -18,7 +19,6 @@ use super::compat::Compat;
 use super::reasoning::{Details, Field};
 use super::tools::GrammarTools;
 use super::usage;
-use crate::sse::SseEvent;
 use crate::wire::{Call, EventDecoder, StreamError, ids};
 
 /// The decoder of one answer.

@@ -5,10 +5,10 @@
 //! are equal to the data of events, so the same decoder reads them.
 
 use pi_protocol::{MessageBuilder, StopReason};
+use pi_web::sse::{EventTooLong, MAX_EVENT_BYTES};
 use serde_json::Value;
 
 use super::decode::Events;
-use crate::sse::{EventTooLong, MAX_EVENT_BYTES};
 use crate::wire::{Call, Decoder, SseDecoder, StreamError};
 
 /// Decoder of the body of one answer.

@@ -9,12 +9,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use pi_protocol::{AssistantBlock, MessageBuilder, Model, StopReason, json};
+use pi_web::sse::SseEvent;
 use serde_json::json;
 
 use super::chunk::{Chunk, FunctionCall, Part};
 use super::partial_args::PartialArguments;
 use super::usage::Counts;
-use crate::sse::SseEvent;
 use crate::wire::{Call, EventDecoder, StreamError, error_text, ids};
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //! With an API key, a request goes to the publisher of the model; with a token, to a project in a
 //! location. A base URL of the user's own is an endpoint for either.
 
+use pi_web::KeyScheme;
 use secrecy::ExposeSecret as _;
 
 use super::encode;
 use crate::providers;
-use crate::wire::{Call, EncodeError, Headers, HttpRequest, KeyScheme};
+use crate::wire::{Call, EncodeError, Headers, HttpRequest};
 
 const HOST: &str = "aiplatform.googleapis.com";
 

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use pi_protocol::{MessageBuilder, Model, StopReason, json};
+use pi_web::sse::SseEvent;
 use serde_json::Value;
 
 use super::chunk::{Choice, Chunk, Delta, Piece, pieces};
 use super::ids;
-use crate::sse::SseEvent;
 use crate::wire::completions::{self, CallDelta, Calls, non_empty};
 use crate::wire::{Call, EventDecoder, StreamError};
 

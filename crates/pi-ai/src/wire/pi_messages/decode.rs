@@ -4,10 +4,10 @@
 //! must match the kind of its block; everything else is an error, since the text would be wrong.
 
 use pi_protocol::{AssistantBlock, Diagnostic, MessageBuilder, StopReason, json};
+use pi_web::sse::SseEvent;
 use serde_json::Value;
 
 use super::event::Event;
-use crate::sse::SseEvent;
 use crate::wire::responses::complete_text;
 use crate::wire::{Call, EventDecoder, StreamError};
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use pi_protocol::{AssistantBlock, MessageBuilder, Model, StopReason, json};
+use pi_web::sse::SseEvent;
 use serde_json::Value;
 
 use super::compat::is_chatgpt_sign_in;
@@ -17,7 +18,6 @@ use super::ids::{TextSignature, join_call_id};
 use super::item::{Item, ItemKind};
 use super::slots::{Address, Slot, Slots};
 use super::{terminal, tools, usage};
-use crate::sse::SseEvent;
 use crate::wire::{Call, EventDecoder, StreamError};
 
 const PART_BREAK: &str = "\n\n";

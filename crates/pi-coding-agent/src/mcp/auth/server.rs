@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pi_ai::oauth::{Challenge, RefreshError};
-use pi_ai::web::WebClient;
 use pi_config::{ConfigError, ValueResolver};
 use pi_guard::secrets::Secrets;
 use pi_mcp::BoxFuture;
 use pi_mcp::sign_in::{self, Credentials};
 use pi_mcp::transport::{self, Authorization, Verdict};
 use pi_protocol::now_ms;
+use pi_web::WebClient;
+use pi_web::oauth::{Challenge, RefreshError};
 use secrecy::ExposeSecret as _;
 
 use super::file::{AuthFile, Change, Key};

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pi_ai::oauth::{Interaction, OauthError};
-use pi_ai::web::WebClient;
 use pi_config::{ConfigError, ValueResolver};
 use pi_guard::secrets::Secrets;
 use pi_mcp::sign_in::{self, Registration, Settings, SignIn};
 use pi_mcp::transport::Authorization;
 use pi_protocol::CancelToken;
+use pi_web::WebClient;
+use pi_web::oauth::{Interaction, OauthError};
 use url::Url;
 
 use super::file::{AuthFile, Key};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt};
 use pi_protocol::HookFuture;
+use pi_web::oauth::{Cancelled, Interaction, LoginEvent, Prompt};
 
 use crate::extension::{ExtensionContext, NotifyKind};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_ai::sse::{EventTooLong, SseParser};
-use pi_ai::web::WebResponse;
 use pi_jsonrpc::{Error, Id, Incoming, Invalid, Message, Notification, Request, Response};
+use pi_web::WebResponse;
+use pi_web::sse::{EventTooLong, SseParser};
 use serde_json::Value;
 use tokio::time::sleep;
 

@@ -1,7 +1,7 @@
 //! One HTTP exchange: headers, redirects within the origin, tokens and their refusal.
 
-use pi_ai::web::{WebBody, WebRequest, WebResponse};
 use pi_jsonrpc::Message;
+use pi_web::{WebBody, WebRequest, WebResponse};
 use url::Url;
 
 use super::HttpLink;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use pi_ai::web::WebClient;
 use pi_mcp::client::{CallOptions, Client, ClientError};
 use pi_mcp::protocol::Era;
 use pi_mcp::server::HttpOptions;
 use pi_mcp::transport::{Http, Stdio, Transport};
 use pi_protocol::CancelToken;
+use pi_web::WebClient;
 use serde_json::{Map, Value, json};
 use tokio::io::split;
 use tokio::sync::mpsc::UnboundedReceiver;

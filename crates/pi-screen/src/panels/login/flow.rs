@@ -5,12 +5,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use pi_ai::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use pi_ai::{CancelToken, HookFuture};
 use pi_host::browser;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
 use pi_tui::{InputEvent, InputLine, Line, Lines, Span, Token, View, text};
+use pi_web::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use tokio::sync::{Notify, oneshot};
 
 use super::super::super::panel::{Panel, PanelEvent};

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_ai::CancelToken;
-use pi_ai::oauth::{
-    Interaction, LoginEvent, LoginMethod, LoginOptions, OauthError, Prompt, PromptKind,
-};
 use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{CredentialName, LoginChoice, LoginError, LoginKind};
 use pi_coding_agent::{AgentOptions, Environment, add_registered_providers};
 use pi_host::browser;
 use pi_host::credentials::{self, forms};
+use pi_web::oauth::{
+    Interaction, LoginEvent, LoginMethod, LoginOptions, OauthError, Prompt, PromptKind,
+};
 use serde_json::json;
 
 use super::change::provider_named;

@@ -1,0 +1,52 @@
+//! HTTP for every crate of pi.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! # Features
+//!
+//! - `client`: [`WebClient`](client::WebClient) for requests, `Downloader` for files.
+//! - `oauth`: logins. `cloud`: credentials of the machine. `sigv4`: signatures of AWS.
+//! - `websocket`: frames and handshakes.
+//!
+//! Without features the crate has data and parsers ([`sse`], [`Variables`], [`Authorization`]), and
+//! builds neither TLS nor a runtime.
+//!
+//! # Where to start reading
+//!
+//! `client.rs` for requests, `oauth.rs` for logins, `cloud.rs` for the credentials of clouds.
+//!
+//! This crate must not know models, wire formats, agents, sessions or terminals. It reads no
+//! environment: callers pass lookups. It reads files only as a source of cloud credentials, and
+//! writes only a renewed login of the AWS tools back.
+
+mod authorization;
+pub mod aws;
+#[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "cloud")]
+pub mod cloud;
+#[cfg(any(feature = "client", feature = "websocket"))]
+pub mod connection;
+#[cfg(feature = "client")]
+mod download;
+mod lines;
+#[cfg(feature = "oauth")]
+pub mod oauth;
+#[cfg(feature = "client")]
+pub mod rate_limits;
+pub mod sse;
+mod user_agent;
+mod variables;
+#[cfg(feature = "websocket")]
+pub mod websocket;
+
+pub use authorization::{Authorization, KeyScheme};
+#[cfg(feature = "client")]
+pub use client::{WebBody, WebClient, WebError, WebRequest, WebResponse};
+#[cfg(feature = "client")]
+pub use download::{Document, DownloadError, Downloader};
+/// Headers, methods and status codes, as the functions of this crate take them.
+#[cfg(feature = "client")]
+pub use http;
+pub use user_agent::user_agent;
+pub use variables::Variables;
