@@ -56,6 +56,6 @@ pub use roles::{
 };
 pub use searchable::TextKind;
 pub use session::{
-    CacheTotals, DamagedLine, EntryKind, Fork, ForkPosition, NewSession, OpenOptions, Outline,
-    Session, SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
+    CacheTotals, DamagedLine, EntryKind, Fork, ForkPosition, GrowthListener, NewSession,
+    OpenOptions, Outline, Session, SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
 };

@@ -7,6 +7,7 @@
 mod append;
 mod compact;
 mod context;
+mod follow;
 mod fork;
 mod jsonl;
 mod load;
@@ -29,6 +30,7 @@ use crate::log::{Head, Kind, Log, Reader, split_message};
 use crate::tree::{Index, Tree};
 
 pub use context::SessionContext;
+pub use follow::GrowthListener;
 pub use fork::{Fork, ForkPosition};
 pub use load::OpenOptions;
 pub use outline::Outline;
@@ -120,6 +122,7 @@ pub struct Session {
     context: Option<SessionContext>,
     /// The outline at the current entry, if it was built.
     outline: Option<Outline>,
+    growth: Option<GrowthListener>,
 }
 
 impl Session {
@@ -172,6 +175,7 @@ impl Session {
             verified: 0,
             context: None,
             outline: None,
+            growth: None,
         }
     }
 

@@ -1,4 +1,7 @@
-//! The output: lines are gathered while the reader is busy, and writers wait when it does not read.
+//! The output: lines are gathered while the reader is busy.
+//!
+//! The agent never waits for a reader. For a reader that is far behind, events of progress are
+//! merged, so that what waits for it is bounded by what happened, not by how often it was reported.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,8 +12,8 @@ use tokio::sync::Notify;
 
 use crate::session::{SessionEvent, SessionListener};
 
-/// Writers wait while more bytes than this are unwritten.
-const MOST_UNWRITTEN: usize = 1024 * 1024;
+/// The reader is far behind if more bytes than this are unwritten.
+const FAR_BEHIND: usize = 1024 * 1024;
 
 /// The output was closed by its reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -26,35 +29,18 @@ struct Shared {
     state: Mutex<State>,
     /// Notified when there is something to write.
     filled: Notify,
-    /// Notified when something was written.
-    emptied: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
     unwritten: Vec<u8>,
+    /// Events of progress that follow the lines, merged for a reader that is far behind.
+    held: Vec<SessionEvent>,
     closed: bool,
     finished: bool,
 }
 
 impl LineWriter {
-    /// Waits while the reader is far behind.
-    pub async fn ready(&self) -> Result<(), OutputClosed> {
-        loop {
-            let emptied = self.0.emptied.notified();
-            {
-                let state = self.state();
-                if state.closed {
-                    return Err(OutputClosed);
-                }
-                if state.unwritten.len() < MOST_UNWRITTEN {
-                    return Ok(());
-                }
-            }
-            emptied.await;
-        }
-    }
-
     /// Adds a record without waiting.
     pub fn add(&self, record: &impl Serialize) -> Result<(), OutputClosed> {
         {
@@ -62,13 +48,8 @@ impl LineWriter {
             if state.closed {
                 return Err(OutputClosed);
             }
-            let start = state.unwritten.len();
-            if serde_json::to_writer(&mut state.unwritten, record).is_err() {
-                // Never half a record.
-                state.unwritten.truncate(start);
-                return Ok(());
-            }
-            state.unwritten.push(b'\n');
+            state.release();
+            state.write(record);
         }
         self.0.filled.notify_one();
         Ok(())
@@ -79,6 +60,7 @@ impl LineWriter {
         loop {
             let batch = {
                 let mut state = self.state();
+                state.release();
                 std::mem::take(&mut state.unwritten)
             };
             if batch.is_empty() {
@@ -94,7 +76,6 @@ impl LineWriter {
             };
             let written = written.await;
             self.state().closed |= written.is_err();
-            self.0.emptied.notify_waiters();
             written?;
         }
     }
@@ -110,18 +91,115 @@ impl LineWriter {
     }
 }
 
+impl State {
+    /// Writes a record.
+    fn write(&mut self, record: &impl Serialize) {
+        let start = self.unwritten.len();
+        if serde_json::to_writer(&mut self.unwritten, record).is_err() {
+            // Never half a record.
+            self.unwritten.truncate(start);
+            return;
+        }
+        self.unwritten.push(b'\n');
+    }
+
+    /// Writes the events that were held.
+    fn release(&mut self) {
+        for event in std::mem::take(&mut self.held) {
+            self.write(&event);
+        }
+    }
+
+    /// Holds an event of progress, merged with those of the same kind.
+    fn hold(&mut self, event: &SessionEvent) {
+        let mut rest = Some(event.clone());
+        for held in &mut self.held {
+            rest = rest.and_then(|event| held.merge(event));
+        }
+        self.held.extend(rest);
+    }
+}
+
 /// Writes every event of a session that is a record.
 impl SessionListener for LineWriter {
     fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
-        if !event.is_record() {
-            return Box::pin(std::future::ready(()));
-        }
-        let added = self.add(event);
-        Box::pin(async move {
-            if added.is_ok() {
+        if event.is_record() {
+            let is_held = event.is_progress() && {
+                let mut state = self.state();
+                let is_behind = !state.closed && state.unwritten.len() >= FAR_BEHIND;
+                if is_behind {
+                    state.hold(event);
+                }
+                is_behind
+            };
+            if !is_held {
                 // A closed output ends `drain`, which reports it.
-                let _ = self.ready().await;
+                let _ = self.add(event);
             }
-        })
+        }
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use pi_protocol::Usage;
+    use serde_json::Value;
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+    use crate::session::MessageDelta;
+
+    fn delta(content_index: usize, delta: &str) -> SessionEvent {
+        let assistant_message_event =
+            MessageDelta::TextDelta { content_index, delta: delta.to_owned() };
+        SessionEvent::MessageUpdate {
+            usage: Usage::default(),
+            assistant_message_event,
+            message: None,
+        }
+    }
+
+    fn tool(id: &str, text: &str) -> SessionEvent {
+        SessionEvent::ToolExecutionUpdate {
+            tool_call_id: id.to_owned(),
+            tool_name: "bash".to_owned(),
+            args: Arc::default(),
+            partial_result: Arc::new(pi_agent::ToolOutput::text(text)),
+            parent_tool_call_id: None,
+        }
+    }
+
+    /// A reader that does not read: the agent goes on, and the reader gets all of the text in few
+    /// records when it reads again.
+    #[tokio::test]
+    async fn progress_is_merged_for_a_reader_that_is_far_behind() {
+        let writer = LineWriter::default();
+        writer.on_event(&delta(0, &"x".repeat(FAR_BEHIND))).await;
+        for number in 0..10_000 {
+            writer.on_event(&delta(0, "y")).await;
+            writer.on_event(&delta(1, "z")).await;
+            writer.on_event(&tool("a", &number.to_string())).await;
+        }
+        writer.on_event(&SessionEvent::AgentStart).await;
+        writer.on_event(&delta(0, "end")).await;
+        writer.finish();
+        let (mut reader, out) = tokio::io::duplex(64);
+        let mut text = String::new();
+        let (written, read) =
+            tokio::join!(async { writer.drain(out).await }, reader.read_to_string(&mut text));
+        written.unwrap();
+        read.unwrap();
+        let records: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let length =
+            |record: &Value| record["assistantMessageEvent"]["delta"].as_str().map(str::len);
+        let lengths: Vec<_> = records.iter().map(length).collect();
+        let expected =
+            [Some(FAR_BEHIND), Some(10_000), Some(10_000), None, None, Some("end".len())];
+        assert_eq!(lengths, expected);
+        assert!(records[3].to_string().contains("9999"), "{}", records[3]);
     }
 }

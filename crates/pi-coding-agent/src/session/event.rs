@@ -7,6 +7,7 @@
 //! the same at any length of the transcript.
 
 mod delta;
+mod merge;
 mod reasons;
 mod serialize;
 

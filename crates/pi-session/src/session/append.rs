@@ -163,6 +163,7 @@ impl Session {
         self.tree.resolve();
         self.leaf = Some(index);
         self.update_context(index, &entry);
+        self.signal_growth();
         Ok(entry.id)
     }
 

@@ -1,0 +1,257 @@
+//! The open sessions of a server, by id.
+//!
+//! A session is open once, however many clients use it: a client that asks for a session that is
+//! open attaches to it. A session that no client uses is closed after a while; its log stays, and
+//! the next client opens it again.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pi_coding_agent::{Environment, SessionSelector, session_index};
+use pi_session::{ListOptions, SessionInfo, is_locked};
+
+use crate::hosted::{Hosted, Notices};
+use crate::open::{OpenError, OpenPlan, Opener};
+use crate::takeover::{Request, is_requested, is_used};
+use crate::ui_hub::{Absence, UiHub};
+
+/// Properties of a host.
+#[non_exhaustive]
+pub struct HostOptions {
+    /// Opens sessions.
+    pub opener: Opener,
+    /// Directories of the user.
+    pub environment: Environment,
+    /// Directory for all sessions, if the user has set one.
+    pub session_directory: Option<PathBuf>,
+    /// Most sessions that are open at a time.
+    pub most: usize,
+    /// A session that no client uses is closed after this time; never without one.
+    pub idle: Option<Duration>,
+    /// What happens to the questions of a session without clients.
+    pub absence: Absence,
+}
+
+impl std::fmt::Debug for HostOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HostOptions").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+impl HostOptions {
+    /// Creates options with a limit of 32 sessions that are not closed by themselves.
+    pub fn new(opener: Opener, environment: Environment) -> Self {
+        Self {
+            opener,
+            environment,
+            session_directory: None,
+            most: 32,
+            idle: None,
+            absence: Absence::Decline,
+        }
+    }
+}
+
+/// The open sessions of a server. Clones are the same host.
+#[derive(Clone)]
+pub struct Host(Arc<Shared>);
+
+struct Shared {
+    options: HostOptions,
+    sessions: Mutex<HashMap<String, Arc<Hosted>>>,
+    /// Held while a stored session is opened, so that two clients do not open it twice.
+    opening: tokio::sync::Mutex<()>,
+}
+
+/// An opened or attached session.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Entered {
+    /// The session.
+    pub session: Arc<Hosted>,
+    /// What the user should know; empty if the session was open.
+    pub notices: Notices,
+    /// The session was open already.
+    pub was_open: bool,
+}
+
+impl Host {
+    /// Creates a host without sessions.
+    pub fn new(options: HostOptions) -> Self {
+        Self(Arc::new(Shared {
+            options,
+            sessions: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// Opens a session that `selector` names.
+    pub async fn open(
+        &self,
+        selector: SessionSelector,
+        plan: OpenPlan,
+    ) -> Result<Entered, OpenError> {
+        let options = &self.0.options;
+        if self.sessions().len() >= options.most {
+            self.evict_idle().await;
+        }
+        if self.sessions().len() >= options.most {
+            return Err(OpenError::TooMany(options.most));
+        }
+        let (opener, hub) = (Arc::clone(&options.opener), UiHub::new(options.absence));
+        let (session, notices) = Hosted::open(opener, hub, selector, plan).await?;
+        self.sessions().insert(session.id().to_owned(), Arc::clone(&session));
+        Ok(Entered { session, notices, was_open: false })
+    }
+
+    /// Returns the session with this id, which is opened if it is not open.
+    pub async fn enter(&self, id: &str, plan: OpenPlan) -> Result<Entered, OpenError> {
+        let _opening = self.0.opening.lock().await;
+        if let Some(session) = self.get(id) {
+            return Ok(Entered { session, notices: Vec::new(), was_open: true });
+        }
+        let file = self.find(id).await?;
+        let selector = SessionSelector::Existing(file.to_string_lossy().into_owned());
+        self.open(selector, plan).await
+    }
+
+    /// Returns the open session with this id.
+    pub fn get(&self, id: &str) -> Option<Arc<Hosted>> {
+        let mut sessions = self.sessions();
+        // A session that could neither be opened anew nor as it was.
+        if sessions.get(id).is_some_and(|session| session.is_closed()) {
+            sessions.remove(id);
+        }
+        sessions.get(id).cloned()
+    }
+
+    /// Returns the open sessions, in no particular order.
+    pub fn open_sessions(&self) -> Vec<Arc<Hosted>> {
+        self.sessions().values().cloned().collect()
+    }
+
+    /// Returns the stored sessions, newest first; those of one working directory, if it is given.
+    pub async fn stored(&self, cwd: Option<PathBuf>) -> Result<Vec<SessionInfo>, OpenError> {
+        let options = &self.0.options;
+        let (environment, directory) =
+            (options.environment.clone(), options.session_directory.clone());
+        let listing = tokio::task::spawn_blocking(move || {
+            let mut wanted = ListOptions::default();
+            wanted.cwd = cwd;
+            // Files that cannot be read are no sessions for a client.
+            session_index(&environment, directory.as_ref()).list(&wanted).sessions
+        });
+        listing.await.map_err(|error| OpenError::Failed(format!("the list of sessions: {error}")))
+    }
+
+    /// Returns the file of a stored session.
+    pub async fn find(&self, id: &str) -> Result<PathBuf, OpenError> {
+        let found = self.stored(None).await?.into_iter().find(|session| session.id == id);
+        match found {
+            Some(session) => Ok(session.path),
+            None => Err(OpenError::NotFound(format!("there is no session {id:?}"))),
+        }
+    }
+
+    /// Takes a session over that another host has open, and opens it. The other host closes it as
+    /// soon as it is not busy; if that takes longer than `patience`, the session stays there.
+    pub async fn take_over(
+        &self,
+        id: &str,
+        plan: OpenPlan,
+        patience: Duration,
+    ) -> Result<Entered, OpenError> {
+        if self.get(id).is_none() {
+            let file = self.find(id).await?;
+            if is_used(&file).await {
+                let problem = |error: &dyn std::fmt::Display| {
+                    OpenError::Failed(format!("cannot take over {}: {error}", file.display()))
+                };
+                let request = Request::leave(&file).map_err(|error| problem(&error))?;
+                if !request.granted(&file, patience).await {
+                    return Err(problem(&"another program uses it and does not release it"));
+                }
+            }
+        }
+        self.enter(id, plan).await
+    }
+
+    /// Closes the sessions that other hosts ask for, unless they are busy, and those that are idle.
+    /// A server calls it every second or so.
+    pub async fn tend(&self) {
+        for session in self.open_sessions() {
+            let file = session.session().ok().and_then(|session| session.file());
+            if file.is_some_and(|file| is_requested(&file)) && !session.is_busy() {
+                self.close(session.id()).await;
+            }
+        }
+        self.evict_idle().await;
+    }
+
+    /// Closes a session. Returns false if it was not open.
+    pub async fn close(&self, id: &str) -> bool {
+        let session = self.sessions().remove(id);
+        match session {
+            Some(session) => {
+                session.close().await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Closes a session and removes it with `remove`. A session that another program uses stays.
+    pub async fn delete(
+        &self,
+        id: &str,
+        remove: impl FnOnce(&Path) -> Result<(), String> + Send + 'static,
+    ) -> Result<(), OpenError> {
+        self.close(id).await;
+        let file = self.find(id).await?;
+        let removing = tokio::task::spawn_blocking(move || {
+            if is_locked(&file) {
+                return Err(format!("{} is in use by another program", file.display()));
+            }
+            remove(&file)
+        });
+        let removed = removing.await.map_err(|error| OpenError::Failed(error.to_string()))?;
+        removed.map_err(OpenError::Failed)
+    }
+
+    /// Closes the sessions that no client has used for the idle time of the host. Returns their
+    /// ids.
+    pub async fn evict_idle(&self) -> Vec<String> {
+        let Some(idle) = self.0.options.idle else { return Vec::new() };
+        let mut evicted = Vec::new();
+        for session in self.open_sessions() {
+            if session.idle_time().is_some_and(|time| time >= idle) {
+                self.close(session.id()).await;
+                evicted.push(session.id().to_owned());
+            }
+        }
+        evicted
+    }
+
+    /// Closes all sessions, within a time; the rest ends with the program.
+    pub async fn close_all(&self, grace: Duration) {
+        let sessions = std::mem::take(&mut *self.sessions());
+        let mut ending = tokio::task::JoinSet::new();
+        for session in sessions.into_values() {
+            ending.spawn(async move { session.close().await });
+        }
+        let all = async { while ending.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(grace, all).await;
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Hosted>>> {
+        self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("open", &self.sessions().len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,135 @@
+//! The pool: sessions by id, attached clients, idle sessions, and take-over between two hosts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_ai::faux::{Faux, Reply};
+use pi_coding_agent::session::PromptOptions;
+use pi_coding_agent::{SessionSelector, create_agent_session};
+use pi_host::feed::{FeedItem, Start};
+use pi_host::{Host, HostOptions, Hosted, OpenError, OpenPlan, Opened};
+
+use crate::env::TestEnv;
+
+fn host(env: &TestEnv, change: impl FnOnce(&mut HostOptions)) -> Host {
+    let model = Faux::responding(|_| Reply::new().text("answer"));
+    let base = env.options(&model);
+    let environment = base.environment.clone();
+    let opener = move |request: pi_host::OpenRequest| {
+        let mut options = base.clone();
+        request.apply(&mut options);
+        let opening = async move {
+            let created = create_agent_session(options).await;
+            let created = created.map_err(|refused| OpenError::Failed(refused.to_string()))?;
+            Ok(Opened { runtime: created.runtime, notices: Vec::new() })
+        };
+        Box::pin(opening) as _
+    };
+    let mut options = HostOptions::new(Arc::new(opener), environment);
+    change(&mut options);
+    Host::new(options)
+}
+
+async fn prompt(session: &Hosted) {
+    let session = session.session().unwrap();
+    session.prompt("question", PromptOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_is_open_once_and_found_again_after_it_was_closed() {
+    let env = TestEnv::new();
+    let host = host(&env, |_| {});
+    let plan = OpenPlan::new(env.project());
+    let first = host.open(SessionSelector::New, plan.clone()).await.unwrap().session;
+    prompt(&first).await;
+    let again = host.enter(first.id(), plan.clone()).await.unwrap();
+    assert!(again.was_open && Arc::ptr_eq(&again.session, &first));
+    let id = first.id().to_owned();
+    let mut reader = first.feed().read(Start::Beginning);
+    drop((first, again));
+    assert!(host.close(&id).await);
+    assert!(!host.close(&id).await);
+    let mut entries = 0;
+    while let Some(item) = reader.next().await {
+        entries += usize::from(matches!(item.unwrap(), FeedItem::Entry { .. }));
+    }
+    assert!(entries >= 2, "a reader gets the rest of a closed session");
+    let reopened = host.enter(&id, plan.clone()).await.unwrap();
+    assert!(!reopened.was_open);
+    assert!(reopened.session.session().unwrap().message_count() >= 2);
+    let missing = host.enter("nothing", plan).await.unwrap_err();
+    assert!(matches!(missing, OpenError::NotFound(_)), "{missing}");
+    host.delete(&id, |file| std::fs::remove_file(file).map_err(|e| e.to_string())).await.unwrap();
+    assert!(host.stored(None).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_reader_stays_when_the_session_is_opened_anew() {
+    let env = TestEnv::new();
+    let host = host(&env, |_| {});
+    let plan = OpenPlan::new(env.project());
+    let session = host.open(SessionSelector::New, plan.clone()).await.unwrap().session;
+    prompt(&session).await;
+    let mut reader = session.feed().read(Start::Beginning);
+    let turn = session.turn().await;
+    session.reopen(plan, turn).await.unwrap();
+    prompt(&session).await;
+    let file = session.session().unwrap().file().unwrap();
+    host.close_all(Duration::from_secs(5)).await;
+    let mut lines = Vec::new();
+    while let Some(item) = reader.next().await {
+        match item.unwrap() {
+            FeedItem::Entry { sequence, line } => {
+                assert_eq!(sequence, lines.len() as u64);
+                lines.push(line.to_string());
+            }
+            FeedItem::Replaced { .. } => panic!("it is the same session"),
+            _ => {}
+        }
+    }
+    let text = std::fs::read_to_string(file).unwrap();
+    assert_eq!(lines, text.lines().skip(1).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn the_limit_counts_and_an_idle_session_makes_room() {
+    let env = TestEnv::new();
+    let host = host(&env, |options| {
+        options.most = 1;
+        options.idle = Some(Duration::ZERO);
+    });
+    let plan = OpenPlan::new(env.project());
+    let first = host.open(SessionSelector::New, plan.clone()).await.unwrap().session;
+    let attached = first.attach(None, Arc::new(pi_coding_agent::extension::NoUi));
+    let refused = host.open(SessionSelector::New, plan.clone()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::TooMany(1)), "{refused}");
+    attached.detach();
+    host.open(SessionSelector::New, plan).await.unwrap();
+    assert!(first.is_closed());
+}
+
+#[tokio::test]
+async fn a_session_is_taken_over_from_another_host_when_it_is_not_busy() {
+    let env = TestEnv::new();
+    let (one, other) = (host(&env, |_| {}), host(&env, |_| {}));
+    let plan = OpenPlan::new(env.project());
+    let session = one.open(SessionSelector::New, plan.clone()).await.unwrap().session;
+    prompt(&session).await;
+    let id = session.id().to_owned();
+    let refused = other.enter(&id, plan.clone()).await.unwrap_err();
+    assert!(matches!(refused, OpenError::Failed(_)), "{refused}");
+    let turn = session.turn().await;
+    one.tend().await;
+    let busy = other.take_over(&id, plan.clone(), Duration::ZERO).await.unwrap_err();
+    assert!(busy.to_string().contains("does not release it"), "{busy}");
+    drop((turn, session));
+    let taking = other.take_over(&id, plan, Duration::from_secs(60));
+    let tending = async {
+        while one.get(&id).is_some() {
+            one.tend().await;
+            tokio::task::yield_now().await;
+        }
+    };
+    let (taken, ()) = tokio::join!(taking, tending);
+    assert_eq!(taken.unwrap().session.id(), id);
+}
