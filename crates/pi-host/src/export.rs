@@ -15,7 +15,7 @@ use pi_session::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// One HTML page.
+    /// A single HTML page.
     Html,
     /// Markdown.
     Markdown,

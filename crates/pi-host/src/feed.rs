@@ -27,7 +27,7 @@ pub use reader::FeedReader;
 use ring::{Item, Ring};
 use source::Source;
 
-/// One item of a feed.
+/// An item of a feed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum FeedItem {

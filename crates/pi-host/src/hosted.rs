@@ -1,4 +1,4 @@
-//! One open session of a host: its runtime, its clients, its feed.
+//! An open session of a host: its runtime, its clients, its feed.
 //!
 //! The guard, the directories and the MCP servers belong to a runtime from its start. To change
 //! them, the session is opened anew: clients and readers of the feed stay attached.

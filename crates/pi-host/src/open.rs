@@ -65,7 +65,7 @@ impl std::fmt::Debug for OpenPlan {
 pub struct OpenRequest {
     /// The session.
     pub session: SessionSelector,
-    /// Its properties.
+    /// Properties of the session.
     pub plan: OpenPlan,
     /// The users.
     pub ui: Arc<dyn Ui>,

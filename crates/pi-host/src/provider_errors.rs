@@ -19,7 +19,7 @@ use pi_protocol::Outcome;
 pub struct Explanation {
     /// The provider and model, and what happened.
     pub message: String,
-    /// One imperative line on what to do.
+    /// An imperative line on what to do.
     pub hint: Option<String>,
     /// Outcome of a run that ends with the failure.
     pub outcome: Outcome,

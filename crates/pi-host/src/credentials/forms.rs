@@ -14,7 +14,7 @@ use serde_json::Map;
 /// The maximum length of a key.
 pub const LONGEST: usize = 64 * 1024;
 
-/// One kind of credential that a provider accepts.
+/// A kind of credential that a provider accepts.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Method {
     /// The name for `--method`.

@@ -14,7 +14,7 @@ const RECENT: usize = 256;
 /// that comes in the middle gets it when it is complete.
 const MOST: usize = 16 * 1024;
 
-/// One step of a feed.
+/// A step of a feed.
 #[derive(Clone)]
 pub(super) enum Item {
     /// The log has this many entries.

@@ -1,4 +1,4 @@
-//! One sentence on what happened.
+//! A sentence on what happened.
 
 use pi_ai::{FailureKind as K, ProviderFailure};
 
