@@ -8,7 +8,7 @@ use std::time::Duration;
 use pi_coding_agent::SessionSelector;
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Connection, Ended, Error, Id, Incoming, Limits, Service};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelToken, StopCause};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -415,7 +415,7 @@ impl Server {
         match (session.client.version, answered) {
             (_, Answered::Inserted(id)) => Ok(json!({ "messageId": id })),
             (Version::V1, Answered::Stopped(stop)) => Ok(json!({ "stopReason": stop.as_str() })),
-            (Version::V2, Answered::Stopped(Stop::Cancelled)) => {
+            (Version::V2, Answered::Stopped(Stop::Cause(StopCause::Cancelled))) => {
                 Err(Error::new(errors::CANCELLED, "the prompt was cancelled"))
             }
             (Version::V2, Answered::Stopped(stop)) => {

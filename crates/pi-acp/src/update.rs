@@ -1,6 +1,7 @@
 //! What an agent reports and asks, independent of the version of the protocol. [`crate::wire`]
 //! writes it in the form of one version.
 
+use pi_protocol::StopCause;
 use serde_json::Value;
 
 /// A piece of content.
@@ -193,23 +194,16 @@ pub(crate) enum State {
 /// Reason why a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stop {
-    EndTurn,
-    MaxTokens,
-    MaxTurnRequests,
-    /// The prompt was not sent to the model.
-    Refusal,
-    Cancelled,
+    Cause(StopCause),
     Error(pi_jsonrpc::Error),
 }
 
 impl Stop {
+    pub(crate) const CANCELLED: Self = Self::Cause(StopCause::Cancelled);
+
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
-            Self::EndTurn => "end_turn",
-            Self::MaxTokens => "max_tokens",
-            Self::MaxTurnRequests => "max_turn_requests",
-            Self::Refusal => "refusal",
-            Self::Cancelled => "cancelled",
+            Self::Cause(cause) => cause.as_str(),
             Self::Error(_) => "error",
         }
     }

@@ -29,8 +29,9 @@
 //! # Where to start reading
 //!
 //! [`create_agent_session`] puts an agent together from [`AgentOptions`]. [`AgentRuntime`] holds
-//! the current session and replaces it; [`AgentSession`] is one session. [`extension`] is the
-//! interface of code that takes part in a session, [`guard`] decides what tools may do, and
+//! the current session and replaces it; [`AgentSession`] is one session, and
+//! [`Turn`](session::Turn) one prompt of it, driven to its end. [`extension`] is the interface of
+//! code that takes part in a session, [`guard`] decides what tools may do, and
 //! [`rpc`] is the protocol with which other programs drive an agent.
 //!
 //! The modules `config`, `models` and `resources` exist for the `pi` program and are not part of
@@ -57,6 +58,7 @@ pub mod mcp;
 #[doc(hidden)]
 pub mod models;
 mod omissions;
+mod output;
 pub mod rpc;
 mod runtime;
 mod secrets;

@@ -7,13 +7,15 @@
 //! State is kept by responsibility: `phase` is what the session is doing, `pending` the messages
 //! that wait, `context` the part of the log that the model reads, `toolbox` the tools, `selection`
 //! the model, its level and its tools, `subscribers` the listeners. The other files are operations:
-//! `prompt` is the entry point, `run` leads until everything is settled, `loop_events` handles each
+//! `turn` is the entry point of front ends, `prompt` submits, `run` leads until everything is
+//! settled, `collect` leads to a structured result, `loop_events` handles each
 //! event of the loop, `provider_hooks` the requests, `loadout` their tools, `nested_calls` the calls
 //! of tools by tools; then `retry`, `compact`, `shell`, `tree`, `queue`, `stats`, `cache_warming`
 //! and `cache_health`.
 
 mod cache_health;
 mod cache_warming;
+mod collect;
 mod compact;
 mod context;
 mod event;
@@ -44,6 +46,7 @@ mod stats;
 mod subscribers;
 mod toolbox;
 mod tree;
+mod turn;
 mod virtual_model;
 
 use std::path::PathBuf;
@@ -54,6 +57,7 @@ use pi_protocol::{Entry, OutputSchema, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
 
+pub use collect::{InvalidOutput, ResultCollector};
 pub use compact::{CompactError, CompactionReason, CompactionResult};
 pub use event::{
     FallbackReason, MessageDelta, ModelKey, ModelSource, SessionEvent, ShutdownReason, StartReason,
@@ -79,6 +83,9 @@ pub use stats::{ContextUsage, SessionTotals};
 pub(crate) use subscribers::Subscribers;
 pub use subscribers::{SessionListener, Subscription};
 pub use tree::{Navigation, NavigationError, NavigationResult, UserMessageInfo};
+pub use turn::{BegunTurn, EndedTurn, RunUsage, Turn, failure_outcome};
+
+pub use crate::output::{OutputContract, SUBMIT_RESULT, SchemaError, Violation};
 
 use crate::extension::{
     Ask, Asked, ExtensionContext, ExtensionFailure, Extensions, NotifyKind, Ui,

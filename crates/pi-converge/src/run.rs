@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use pi_agent::{Budget, CancelToken, Limit};
+use pi_coding_agent::session::{InvalidOutput, ResultCollector};
 use pi_coding_agent::{AgentOptions, configured_secrets, load_settings};
 use pi_guard::secrets::Secrets;
 
@@ -40,7 +41,6 @@ use crate::directory::{
     RunState, STATE, Step,
 };
 use crate::outcome::Outcome;
-use crate::output::{InvalidOutput, ResultCollector};
 use crate::record::{Header, RecordError, Recorder};
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
 use crate::resume::DeferringApprover;

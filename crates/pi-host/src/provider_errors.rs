@@ -8,11 +8,10 @@ mod sentence;
 #[cfg(test)]
 mod tests;
 
-use pi_ai::{AssistantMessage, FailureKind, Model, ProviderFailure, is_context_overflow};
+use pi_ai::{AssistantMessage, Model, ProviderFailure, is_context_overflow};
 use pi_coding_agent::models::{CredentialName, CredentialSource, ModelRegistry};
 use pi_coding_agent::session::AgentSession;
 use pi_coding_agent::suggest;
-use pi_protocol::Outcome;
 
 /// An error with advice.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,8 +20,6 @@ pub struct Explanation {
     pub message: String,
     /// An imperative line on what to do.
     pub hint: Option<String>,
-    /// Outcome of a run that ends with the failure.
-    pub outcome: Outcome,
 }
 
 /// The place where advice is read, which decides the commands that it names.
@@ -100,15 +97,7 @@ pub fn explain(failed: &AssistantMessage, request: &FailedRequest<'_>) -> Explan
     } else {
         advice::advice(&failure, request)
     };
-    let outcome = match failure.kind {
-        FailureKind::NoCredential
-        | FailureKind::RejectedCredential
-        | FailureKind::ExpiredCredential
-        | FailureKind::Forbidden
-        | FailureKind::Unsupported => Outcome::NoModel,
-        _ => Outcome::Failed,
-    };
-    Explanation { message, hint, outcome }
+    Explanation { message, hint }
 }
 
 /// Returns the response to a failed request as it came. The registry has the whole body, the text of

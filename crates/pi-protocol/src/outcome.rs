@@ -6,67 +6,7 @@
 
 use std::process::ExitCode;
 
-/// An outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The answer is complete.
-    Completed,
-    /// The run ended in order, but without an answer.
-    NoAnswer,
-    /// The run or the command failed.
-    Failed,
-    /// The command line is invalid.
-    Usage,
-    /// The answer was cut off.
-    Truncated,
-    /// A limit was reached, or the model repeated itself.
-    Limit,
-    /// No model can be used.
-    NoModel,
-    /// A configuration file cannot be used.
-    Configuration,
-    /// This version does not have the feature.
-    Unavailable,
-    /// The required sandbox cannot be had.
-    SandboxUnavailable,
-    /// The result does not match its schema.
-    InvalidOutput,
-    /// A guardrail or hook stopped the run.
-    Guardrail,
-    /// A guardrail or hook blocked the prompt.
-    Blocked,
-    /// The process crashed.
-    Crashed,
-    /// The terminal was closed.
-    HungUp,
-    /// The run was aborted.
-    Aborted,
-    /// Standard output was closed.
-    BrokenPipe,
-    /// A signal ended the process.
-    Terminated,
-    /// All checks passed.
-    Converged,
-    /// A check failed.
-    FailedVerification,
-    /// The agent makes no progress.
-    Stuck,
-    /// The model declined the task.
-    Refused,
-    /// The policy forbids a required action.
-    Forbidden,
-    /// An action waits for approval.
-    NeedsApproval,
-    /// The provider failed for good.
-    ProviderFailed,
-    /// The provider failed for now.
-    ProviderUnavailable,
-    /// The contract cannot be run.
-    InvalidTask,
-    /// A checked run was interrupted and can be resumed.
-    Interrupted,
-}
+use StopCause::{Cancelled, EndTurn, MaxTokens, Refusal};
 
 /// The row of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,20 +52,59 @@ impl StopCause {
     }
 }
 
-impl OutcomeRow {
-    const fn stops(self, stop: StopCause) -> Self {
-        Self { stop: Some(stop), ..self }
-    }
+/// Writes the enum and its rows from one table.
+macro_rules! outcomes {
+    ($($outcome:ident, $name:literal, $exit_code:literal, $stop:expr, $sentence:literal;)*) => {
+        /// An outcome.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Outcome {
+            $(#[doc = concat!($sentence, ".")] $outcome,)*
+        }
 
-    /// Returns the row with another sentence, for a table that documents one kind of run.
-    #[must_use]
-    pub const fn with_sentence(self, sentence: &'static str) -> Self {
-        Self { sentence, ..self }
-    }
+        impl Outcome {
+            /// Returns the row of the outcome.
+            pub const fn row(self) -> OutcomeRow {
+                let (name, exit_code, stop, sentence) = match self {
+                    $(Self::$outcome => ($name, $exit_code, $stop, $sentence),)*
+                };
+                OutcomeRow { name, exit_code, stop, sentence }
+            }
+        }
+    };
 }
 
-const fn row(name: &'static str, exit_code: u8, sentence: &'static str) -> OutcomeRow {
-    OutcomeRow { name, exit_code, stop: None, sentence }
+outcomes! {
+    Completed, "completed", 0, Some(EndTurn), "Success; the answer is complete";
+    Converged, "converged", 0, None, "All checks passed after the last change";
+    Failed, "failed", 1, None, "Failure, for example an error of the provider or an unknown session";
+    NoAnswer, "failed", 1, Some(EndTurn), "The model gave no answer";
+    ProviderFailed, "provider-failed", 1, None, "The provider failed, and a retry would not help";
+    Usage, "usage", 2, None, "Invalid command line";
+    InvalidTask, "invalid-task", 2, None, "The task or the command line is invalid";
+    Truncated, "truncated", 3, Some(MaxTokens), "The answer was cut off at the model's output limit";
+    Limit, "limit", 4, None, "A limit of the run was reached before the work was done";
+    NoModel, "no-model", 5, None, "No model that can be used, or no valid credentials for it";
+    Configuration, "configuration", 6, None, "A configuration file cannot be used";
+    Unavailable, "unavailable", 7, None, "Not available in this version";
+    SandboxUnavailable, "sandbox-unavailable", 8, None, "Commands cannot be sandboxed as required";
+    FailedVerification, "failed-verification", 10, None, "A check failed, and no round or attempt is left";
+    Stuck, "stuck", 11, None, "The agent repeats itself or makes no progress";
+    InvalidOutput, "invalid-output", 12, None, "The result does not match the schema after the last repair";
+    Refused, "refused", 13, None, "The model declined the task";
+    Forbidden, "forbidden", 14, None, "The work needs an action that the policy forbids";
+    NeedsApproval, "needs-approval", 15, None, "An action waits for approval; resume with --approve";
+    Guardrail, "guardrail", 16, None, "A guardrail or hook blocked the prompt or stopped the run";
+    Blocked, "guardrail", 16, Some(Refusal), "A guardrail or hook blocked the prompt";
+    ProviderUnavailable, "provider-unavailable", 75, None, "The provider is unavailable; retry later";
+    // The exit code of Rust programs after a panic.
+    Crashed, "crashed", 101, None, "Crash; a report was written";
+    // The codes that shells report after SIGHUP, SIGINT, SIGPIPE and SIGTERM.
+    HungUp, "hung-up", 129, None, "The terminal was closed";
+    Aborted, "aborted", 130, Some(Cancelled), "Interrupted";
+    Interrupted, "interrupted", 130, None, "Interrupted; the run can be resumed";
+    BrokenPipe, "broken-pipe", 141, None, "Standard output was closed";
+    Terminated, "terminated", 143, None, "Terminated by a signal";
 }
 
 impl Outcome {
@@ -150,76 +129,6 @@ impl Outcome {
         Self::Terminated,
     ];
 
-    /// Returns the row of the outcome.
-    pub const fn row(self) -> OutcomeRow {
-        use StopCause::{Cancelled, EndTurn, MaxTokens, Refusal};
-        match self {
-            Self::Completed => {
-                row("completed", 0, "Success; the answer is complete").stops(EndTurn)
-            }
-            Self::Converged => row("converged", 0, "All checks passed after the last change"),
-            Self::Failed => row(
-                "failed",
-                1,
-                "Failure, for example an error of the provider or an unknown session",
-            ),
-            Self::NoAnswer => row("failed", 1, "The model gave no answer").stops(EndTurn),
-            Self::ProviderFailed => {
-                row("provider-failed", 1, "The provider failed, and a retry would not help")
-            }
-            Self::Usage => row("usage", 2, "Invalid command line"),
-            Self::InvalidTask => row("invalid-task", 2, "The task or the command line is invalid"),
-            Self::Truncated => {
-                row("truncated", 3, "The answer was cut off at the model's output limit")
-                    .stops(MaxTokens)
-            }
-            Self::Limit => {
-                row("limit", 4, "A limit of the run was reached before the work was done")
-            }
-            Self::NoModel => {
-                row("no-model", 5, "No model that can be used, or no valid credentials for it")
-            }
-            Self::Configuration => row("configuration", 6, "A configuration file cannot be used"),
-            Self::Unavailable => row("unavailable", 7, "Not available in this version"),
-            Self::SandboxUnavailable => {
-                row("sandbox-unavailable", 8, "Commands cannot be sandboxed as required")
-            }
-            Self::FailedVerification => {
-                row("failed-verification", 10, "A check failed, and no round or attempt is left")
-            }
-            Self::Stuck => row("stuck", 11, "The agent repeats itself or makes no progress"),
-            Self::InvalidOutput => row(
-                "invalid-output",
-                12,
-                "The result does not match the schema after the last repair",
-            ),
-            Self::Refused => row("refused", 13, "The model declined the task"),
-            Self::Forbidden => {
-                row("forbidden", 14, "The work needs an action that the policy forbids")
-            }
-            Self::NeedsApproval => {
-                row("needs-approval", 15, "An action waits for approval; resume with --approve")
-            }
-            Self::Guardrail => {
-                row("guardrail", 16, "A guardrail or hook blocked the prompt or stopped the run")
-            }
-            Self::Blocked => {
-                row("guardrail", 16, "A guardrail or hook blocked the prompt").stops(Refusal)
-            }
-            Self::ProviderUnavailable => {
-                row("provider-unavailable", 75, "The provider is unavailable; retry later")
-            }
-            // The exit code of Rust programs after a panic.
-            Self::Crashed => row("crashed", 101, "Crash; a report was written"),
-            // The codes that shells report after SIGHUP, SIGINT, SIGPIPE and SIGTERM.
-            Self::HungUp => row("hung-up", 129, "The terminal was closed"),
-            Self::Aborted => row("aborted", 130, "Interrupted").stops(Cancelled),
-            Self::Interrupted => row("interrupted", 130, "Interrupted; the run can be resumed"),
-            Self::BrokenPipe => row("broken-pipe", 141, "Standard output was closed"),
-            Self::Terminated => row("terminated", 143, "Terminated by a signal"),
-        }
-    }
-
     /// Returns the name, as protocols and reports contain it.
     pub const fn name(self) -> &'static str {
         self.row().name
@@ -228,6 +137,14 @@ impl Outcome {
     /// Returns the exit code.
     pub const fn exit_code(self) -> u8 {
         self.row().exit_code
+    }
+}
+
+impl OutcomeRow {
+    /// Returns the row with another sentence, for a table that documents one kind of run.
+    #[must_use]
+    pub const fn with_sentence(self, sentence: &'static str) -> Self {
+        Self { sentence, ..self }
     }
 }
 

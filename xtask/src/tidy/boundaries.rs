@@ -66,7 +66,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("tokio-tungstenite", "pi-web"),
     ("rquickjs", "pi-extensions"),
     ("pi-exec-watch", "pi-guard"),
-    ("boon", "pi-converge"),
+    ("boon", "pi-coding-agent"),
 ];
 
 /// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent

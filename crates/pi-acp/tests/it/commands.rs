@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::extension::{Command, ExtensionContext, Handlers};
-use pi_coding_agent::session::{Delivery, Disposition, PromptOptions};
+use pi_coding_agent::session::{Delivery, PromptOptions};
 use pi_protocol::MessageContent;
 use pi_session::ExtensionMessage;
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ use crate::client::{Client, Stage};
 /// Asks the model and does not wait for the answer, as `sendUserMessage` does.
 async fn ask_model(context: ExtensionContext, text: &str) {
     let session = context.session().unwrap();
-    let submitted = session.submit(text, PromptOptions::default().literal()).await;
-    if let Ok(Disposition::Started(run)) = submitted {
+    let begun = session.turn(text, PromptOptions::default().literal()).begin().await;
+    if let Some(run) = begun.ok().and_then(|begun| begun.into_run()) {
         tokio::spawn(run.finish());
     }
 }

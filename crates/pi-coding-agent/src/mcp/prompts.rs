@@ -19,7 +19,7 @@ use super::text::clean_line;
 use crate::extension::{
     ArgumentCompleter, Command, Completion, ExtensionContext, ExtensionError, InputSource,
 };
-use crate::session::{Disposition, PromptOptions, StreamingBehavior};
+use crate::session::{PromptOptions, StreamingBehavior};
 
 /// The longest text of a prompt, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -92,10 +92,7 @@ async fn run(
         .images(images)
         .streaming_behavior(StreamingBehavior::FollowUp)
         .literal();
-    match session.submit(&text, options).await.map_err(ExtensionError::with_source)? {
-        Disposition::Started(run) => drop(run.finish().await),
-        Disposition::Handled | Disposition::Queued => {}
-    }
+    session.prompt(&text, options).await.map_err(ExtensionError::with_source)?;
     Ok(())
 }
 

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_agent::QueueMode;
-use pi_protocol::{AgentMessage, Entry, History, ImageContent, Model, ThinkingLevel};
+use pi_protocol::{AgentMessage, Entry, History, Model, ThinkingLevel};
 use pi_session::{ForkPosition, HtmlOptions, ListOptions, SessionError, SessionIndex};
-use pi_tools::fit_images;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -17,8 +16,8 @@ use super::{Command, PROTOCOL_VERSION};
 use crate::extension::InputSource;
 use crate::runtime::{ReplaceError, Replaced};
 use crate::session::{
-    AgentSession, BashOptions, CycleDirection, Disposition, Navigation, Persistence, PromptOptions,
-    QueuedTexts, Run, SettingChange, no_model,
+    AgentSession, BashOptions, CycleDirection, Navigation, Persistence, PromptOptions, QueuedTexts,
+    Run, SettingChange, no_model,
 };
 
 /// Data of a response, and the run that the command started.
@@ -61,45 +60,25 @@ struct Messages {
     messages: History<AgentMessage>,
 }
 
-/// Scales and converts the images of a prompt for the model in use, and adds notes to the text.
-async fn fitted(
-    session: &AgentSession,
-    mut message: String,
-    images: Vec<ImageContent>,
-) -> (String, Vec<ImageContent>) {
-    if images.is_empty() {
-        return (message, images);
-    }
-    let fitted = fit_images(images, session.workspace().image_settings()).await;
-    if !fitted.notes.is_empty() {
-        message = format!("{message}\n\n{}", fitted.notes.join("\n"));
-    }
-    (message, fitted.images)
-}
-
 /// Executes a command.
 pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command) -> Response {
     let session = server.session();
     match command {
         Command::Prompt { message, images, streaming_behavior } => {
-            let (message, images) = fitted(&session, message, images).await;
-            let mut options = PromptOptions::default().images(images).source(InputSource::Rpc);
+            let options = PromptOptions::default().images(images).fit_images();
+            let mut options = options.source(InputSource::Rpc);
             options.streaming_behavior = streaming_behavior;
-            let disposition = session.submit(&message, options).await.map_err(text)?;
-            let data = raw(&json!({ "disposition": disposition.as_str() }))?;
-            let run = match disposition {
-                Disposition::Started(run) => Some(run),
-                Disposition::Handled | Disposition::Queued => None,
-            };
-            Ok(Handled { data: Some(data), run })
+            let begun = session.turn(message, options).begin().await.map_err(text)?;
+            let data = raw(&json!({ "disposition": begun.disposition().as_str() }))?;
+            Ok(Handled { data: Some(data), run: begun.into_run() })
         }
         Command::Steer { message, images } => {
-            let (message, images) = fitted(&session, message, images).await;
+            let (message, images) = session.fitted(message, images).await;
             let queued = session.steer(&message, images, InputSource::Rpc).await.map_err(text)?;
             with(&json!({ "disposition": queued.as_str() }))
         }
         Command::FollowUp { message, images } => {
-            let (message, images) = fitted(&session, message, images).await;
+            let (message, images) = session.fitted(message, images).await;
             let queued =
                 session.follow_up(&message, images, InputSource::Rpc).await.map_err(text)?;
             with(&json!({ "disposition": queued.as_str() }))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::queue::user_message;
-use super::{AgentSession, PromptChange, Run, lock};
+use super::{AgentSession, ModelSelectError, PromptChange, Run, lock};
 use crate::extension::{
     BeforeAgentStart, BeforePrompt, FirstMessage, Input, InputAction, InputSource, PromptDecision,
     QuestionKind,
@@ -36,6 +36,8 @@ pub struct PromptOptions {
     pub expand: bool,
     /// Images that go with the text.
     pub images: Vec<ImageContent>,
+    /// Scales and converts the images for the model in use, and adds notes on them to the text.
+    pub fit_images: bool,
     /// Queue for a prompt that comes during a run; without one, such a prompt is refused.
     pub streaming_behavior: Option<StreamingBehavior>,
     /// Origin of the prompt.
@@ -47,6 +49,7 @@ impl Default for PromptOptions {
         Self {
             expand: true,
             images: Vec::new(),
+            fit_images: false,
             streaming_behavior: None,
             source: InputSource::Interactive,
         }
@@ -58,6 +61,13 @@ impl PromptOptions {
     #[must_use]
     pub fn images(mut self, images: Vec<ImageContent>) -> Self {
         self.images = images;
+        self
+    }
+
+    /// Scales and converts the images for the model in use.
+    #[must_use]
+    pub fn fit_images(mut self) -> Self {
+        self.fit_images = true;
         self
     }
 
@@ -83,26 +93,38 @@ impl PromptOptions {
     }
 }
 
-/// The outcome of submitting a prompt. `R` is the run that it started: [`Run`] before it is finished, `()`
-/// afterwards.
+/// What became of a submitted prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disposition<R = ()> {
+pub enum Disposition {
     /// A command or an extension dealt with the prompt.
     Handled,
     /// The prompt waits in a queue.
     Queued,
-    /// A run was started.
-    Started(R),
+    /// The prompt started a run.
+    Started,
 }
 
-impl<R> Disposition<R> {
+impl Disposition {
     /// Returns the name used in protocols.
-    pub fn as_str(&self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Handled => "handled",
             Self::Queued => "queued",
-            Self::Started(_) => "started",
+            Self::Started => "started",
         }
+    }
+}
+
+/// A prompt that was accepted, with the run that it started.
+#[derive(Debug)]
+pub(super) struct Submitted {
+    pub(super) disposition: Disposition,
+    pub(super) run: Option<Run>,
+}
+
+impl From<Disposition> for Submitted {
+    fn from(disposition: Disposition) -> Self {
+        Self { disposition, run: None }
     }
 }
 
@@ -147,6 +169,12 @@ pub enum PromptError {
     /// The log cannot be read or written.
     #[error(transparent)]
     Session(#[from] pi_session::SessionError),
+    /// No model could be selected.
+    #[error(transparent)]
+    Selection(#[from] ModelSelectError),
+    /// The caller cancelled the prompt before it was accepted.
+    #[error("the prompt was cancelled")]
+    Cancelled,
     /// The run ended without an answer; the text says why.
     #[error("{0}")]
     NoAnswer(String),
@@ -156,64 +184,50 @@ impl AgentSession {
     /// Submits a prompt, waits until everything is settled, and returns the text of the answer. A
     /// run that fails, is aborted or reaches a limit is an error.
     pub async fn prompt_text(&self, text: &str) -> Result<String, PromptError> {
-        let submitted = self.submit(text, PromptOptions::default()).await?;
-        let outcome = match submitted {
-            Disposition::Started(run) => run.finish().await,
-            Disposition::Handled => return Ok(String::new()),
-            Disposition::Queued => return Err(PromptError::Busy),
-        };
-        let reason = match outcome {
-            Outcome::Completed => match self.last_assistant_text() {
-                Some(answer) => return Ok(answer),
-                None => "the model gave no answer".to_owned(),
-            },
-            Outcome::Failed { error } => error,
-            Outcome::Aborted => "the run was aborted".to_owned(),
-            Outcome::Limit { limit } => format!("the run ended at a limit: {limit}"),
-            Outcome::Suspended => "the run waits for an approval".to_owned(),
-            Outcome::Stopped { by, reason } => format!("the run was stopped by {by}: {reason}"),
-            Outcome::Repetition { repetition } => {
-                format!("the run ended because the model repeated itself: {repetition}")
-            }
-            _ => "the run ended without an answer".to_owned(),
-        };
-        Err(PromptError::NoAnswer(reason))
+        let end = self.turn(text, PromptOptions::default()).run().await;
+        let reason = end.reason();
+        match (end.run?, reason) {
+            (Outcome::Completed, _) if !end.is_asked => Ok(String::new()),
+            (Outcome::Completed, reason) => end
+                .session
+                .last_assistant_text()
+                .ok_or_else(|| PromptError::NoAnswer(reason.unwrap_or_default())),
+            (_, reason) => Err(PromptError::NoAnswer(reason.unwrap_or_default())),
+        }
     }
 
-    /// Submits a prompt and waits until everything is settled.
+    /// Submits a prompt and waits until the run that it starts is settled.
     pub async fn prompt(
         &self,
         text: &str,
         options: PromptOptions,
     ) -> Result<Disposition, PromptError> {
-        Ok(match self.submit(text, options).await? {
-            Disposition::Handled => Disposition::Handled,
-            Disposition::Queued => Disposition::Queued,
-            Disposition::Started(run) => {
-                run.finish().await;
-                Disposition::Started(())
-            }
-        })
+        let begun = self.turn(text, options).begin().await?;
+        let disposition = begun.disposition();
+        if let Some(run) = begun.into_run() {
+            run.finish().await;
+        }
+        Ok(disposition)
     }
 
-    /// Submits a prompt. Returns as soon as it is decided what becomes of it; the caller
-    /// [finishes](Run::finish) a run that is started.
-    pub async fn submit(
+    /// Submits a prompt. Returns as soon as it is decided what becomes of it; the caller finishes a
+    /// run that is started.
+    pub(super) async fn submit(
         &self,
         text: &str,
         options: PromptOptions,
-    ) -> Result<Disposition<Run>, PromptError> {
+    ) -> Result<Submitted, PromptError> {
         if options.expand && self.run_extension_command(text).await {
-            return Ok(Disposition::Handled);
+            return Ok(Disposition::Handled.into());
         }
         if self.0.activity.is_summarizing() {
             return Err(PromptError::Compacting);
         }
-        let PromptOptions { expand, images, streaming_behavior, source } = options;
+        let PromptOptions { expand, images, streaming_behavior, source, .. } = options;
         let input = Input::new(text.to_owned(), images, source, streaming_behavior);
         let asked = self.ask(input).await;
         if asked.answer.is_ok_and(|action| action == InputAction::Handled) {
-            return Ok(Disposition::Handled);
+            return Ok(Disposition::Handled.into());
         }
         let Input { text, images, .. } = asked.question;
         let text = if expand { self.expanded(text)? } else { text };
@@ -221,10 +235,11 @@ impl AgentSession {
         let Some(run) = Run::begin(self) else {
             let behavior = streaming_behavior.ok_or(PromptError::Busy)?;
             self.enqueue(text, images, context, behavior).await?;
-            return Ok(Disposition::Queued);
+            return Ok(Disposition::Queued.into());
         };
         let first = FirstMessage::User { text, images };
-        Ok(Disposition::Started(self.prepare(run, first, context).await?))
+        let run = self.prepare(run, first, context).await?;
+        Ok(Submitted { disposition: Disposition::Started, run: Some(run) })
     }
 
     /// Asks extensions about a prompt in its final form. Returns its text and messages that

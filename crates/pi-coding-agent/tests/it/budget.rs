@@ -4,17 +4,16 @@ use std::time::Duration;
 
 use pi_agent::{Budget, Limit, Limits, Outcome};
 use pi_ai::faux::Reply;
-use pi_coding_agent::session::{Disposition, Meter, PromptOptions};
+use pi_coding_agent::session::{Meter, PromptOptions};
 use pi_protocol::{CancelToken, Context, Message, Request, StreamOptions, complete};
 
 use crate::session::{small_window, summary};
 use crate::test_session::TestSession;
 
 async fn prompt(test: &TestSession, text: &str) -> Outcome {
-    match test.session.submit(text, PromptOptions::default()).await.unwrap() {
-        Disposition::Started(run) => run.finish().await,
-        _ => panic!("no run"),
-    }
+    let end = test.session.turn(text, PromptOptions::default()).run().await;
+    assert!(end.is_asked);
+    end.run.unwrap()
 }
 
 #[tokio::test(start_paused = true)]

@@ -231,7 +231,7 @@ async fn failures_panics_and_endless_waits_stay_in_their_call() {
     let failures = failures(&test);
     test.model.push(Reply::new().text("Yes."));
     let disposition = test.session.prompt("Go", PromptOptions::default()).await.unwrap();
-    assert_eq!(disposition, Disposition::Started(()));
+    assert_eq!(disposition, Disposition::Started);
     assert_eq!(test.session.user_messages().unwrap()[0].text, "Go!");
     assert_eq!(
         *failures.lock().unwrap(),

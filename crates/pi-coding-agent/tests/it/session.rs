@@ -38,7 +38,7 @@ async fn a_prompt_emits_and_stores_in_order() {
     test.model.push(Reply::new().tool_call("bash", &json!({"command": "echo hi"})));
     test.model.push(Reply::new().text("Done."));
     let disposition = test.session.prompt("Do it", PromptOptions::default()).await.unwrap();
-    assert_eq!(disposition, Disposition::Started(()));
+    assert_eq!(disposition, Disposition::Started);
     assert_eq!(
         test.record_types(),
         [
@@ -131,11 +131,8 @@ async fn transient_failures_are_retried_and_hidden_from_the_model() {
 async fn an_abort_ends_a_retry_pause_and_keeps_the_queue() {
     let test = TestSession::new();
     test.model.push(Reply::new().fail("503: overloaded"));
-    let Disposition::Started(run) =
-        test.session.submit("Go", PromptOptions::default()).await.unwrap()
-    else {
-        panic!("a run begins")
-    };
+    let begun = test.session.turn("Go", PromptOptions::default()).begin().await.unwrap();
+    let run = begun.into_run().unwrap();
     let session = test.session.clone();
     let abort = async {
         while !session.is_retrying() {
@@ -166,11 +163,9 @@ async fn queued_messages_leave_the_list_when_they_are_delivered() {
     test.model.push(Reply::new().tool_call("bash", &json!({"command": "true"})));
     test.model.push(Reply::new().text("one"));
     test.model.push(Reply::new().text("two"));
-    let Disposition::Started(run) = session.submit("Go", PromptOptions::default()).await.unwrap()
-    else {
-        panic!("a run begins")
-    };
-    let busy = session.submit("no", PromptOptions::default()).await;
+    let begun = session.turn("Go", PromptOptions::default()).begin().await.unwrap();
+    let run = begun.into_run().unwrap();
+    let busy = session.prompt("no", PromptOptions::default()).await;
     assert!(matches!(busy, Err(PromptError::Busy)));
     let steer = PromptOptions::default().streaming_behavior(StreamingBehavior::Steer);
     assert_eq!(session.prompt("now", steer).await.unwrap(), Disposition::Queued);

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use pi_coding_agent::extension::Extension;
-use pi_coding_agent::session::AgentSession;
+use pi_coding_agent::session::{AgentSession, EndedTurn, OutputContract, ResultCollector};
 use pi_protocol::AgentMessage;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::failure::{ChildFailure, FailureKind};
 use super::spec::AgentSpec;
-use crate::output::{Collected, OutputContract, ResultCollector};
 
 /// Judges the results of one sub-agent.
 pub(super) struct ResultJudge {
@@ -48,18 +47,23 @@ impl ResultJudge {
         self.collector.as_ref().map(ResultCollector::extension)
     }
 
-    /// Prepares the session for a prompt.
-    pub(super) fn begin(&self, session: &AgentSession) {
-        if let Some(collector) = &self.collector {
-            collector.begin(session);
-        }
+    /// Returns the collector of structured results.
+    pub(super) fn collector(&self) -> Option<&ResultCollector> {
+        self.collector.as_ref()
     }
 
-    /// Judges the result after the sub-agent has ended.
-    pub(super) async fn judge(&self, session: &AgentSession) -> Result<Judged, ChildFailure> {
-        match &self.collector {
-            Some(collector) => structured(collector, session).await,
-            None => self.text(session),
+    /// Judges the result of a turn of the sub-agent.
+    pub(super) fn judge(&self, end: &EndedTurn) -> Result<Judged, ChildFailure> {
+        match &end.result {
+            Some(Ok(value)) => Ok(Judged::Valid(value.to_string())),
+            Some(Err(invalid)) => {
+                let problems = invalid.problems().join("; ");
+                let message = format!("The result does not match the schema: {problems}");
+                let mut failure = ChildFailure::new(FailureKind::InvalidResult, message);
+                failure.text = Some(invalid.text.clone());
+                Err(failure)
+            }
+            None => self.text(&end.session),
         }
     }
 
@@ -85,24 +89,6 @@ impl ResultJudge {
             _ => format!("The answer has {length} characters, fewer than {}.", self.min_length),
         };
         Err(ChildFailure::new(FailureKind::EmptyResult, message))
-    }
-}
-
-async fn structured(
-    collector: &ResultCollector,
-    session: &AgentSession,
-) -> Result<Judged, ChildFailure> {
-    match collector.collect(session).await {
-        Collected::Valid(value) => Ok(Judged::Valid(value.to_string())),
-        Collected::Repair(prompt) => Ok(Judged::Repair(prompt)),
-        Collected::Invalid(invalid) => {
-            let problems: Vec<String> =
-                invalid.violations.iter().map(ToString::to_string).collect();
-            let message = format!("The result does not match the schema: {}", problems.join("; "));
-            let mut failure = ChildFailure::new(FailureKind::InvalidResult, message);
-            failure.text = Some(invalid.text);
-            Err(failure)
-        }
     }
 }
 

@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::{Invocation, Outcome, ToolOutput, Updates, unanswered_calls};
 use pi_coding_agent::session::{
-    AgentSession, Disposition, Intervention, InterventionAction, PromptError, PromptOptions,
-    SessionEvent,
+    AgentSession, Intervention, InterventionAction, PromptError, PromptOptions, SessionEvent,
 };
 use pi_coding_agent::{AgentOptions, AgentRuntime, SessionSelector, create_agent_session};
-use pi_protocol::Usage;
+use pi_protocol::CancelToken;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -65,15 +64,8 @@ pub(super) async fn run(state: &Arc<State>, task: ChildTask, invocation: Invocat
     };
     let session = runtime.session();
     let progress = Progress::follow(&task.agent, &session, invocation.updates.clone());
-    let mut working = Box::pin(work(&session, &task, &judge));
-    let ended = tokio::select! {
-        ended = &mut working => ended,
-        () = invocation.cancel.cancelled() => {
-            // The session records what it has done so far.
-            let ((), _) = tokio::join!(session.abort(), working);
-            Err(ChildFailure::new(FailureKind::Aborted, "The sub-agent was aborted."))
-        }
-    };
+    // A sub-agent that is aborted records what it has done so far.
+    let ended = Box::pin(work(&session, &task, &judge, &invocation.cancel)).await;
     if let Some(stop) = progress.stop() {
         // A guardrail that stops a sub-agent stops the run that it works for.
         task.parent.intervene(stop).await;
@@ -89,56 +81,56 @@ async fn work(
     session: &AgentSession,
     task: &ChildTask,
     judge: &ResultJudge,
+    cancel: &CancelToken,
 ) -> Result<End, ChildFailure> {
+    let prompt = |text: String| session.turn(text, PromptOptions::default().literal());
     // A call that waited for approval is made again and finds its session.
-    let mut waiting = unanswered_calls(&session.messages()).is_some();
-    let mut prompt = task.prompt.clone();
+    let mut turn = match unanswered_calls(&session.messages()) {
+        Some(_) => session.resumed_turn(),
+        None => prompt(task.prompt.clone()),
+    };
     loop {
-        judge.begin(session);
-        let outcome = if std::mem::take(&mut waiting) {
-            Box::pin(session.resume().await.map_err(|error| not_started(&error))?.finish()).await
-        } else {
-            let options = PromptOptions::default().literal();
-            match session.submit(&prompt, options).await.map_err(|error| not_started(&error))? {
-                Disposition::Started(run) => Box::pin(run.finish()).await,
-                _ => Outcome::Completed,
-            }
-        };
-        match outcome {
-            Outcome::Completed => {}
-            Outcome::Suspended => return Ok(End::Suspended),
-            Outcome::Limit { limit } => return Err(ChildFailure::at_limit(limit)),
-            Outcome::Repetition { repetition } => {
+        let end = turn.cancel(cancel).collect(judge.collector()).run().await;
+        match &end.run {
+            Err(error) => return Err(not_started(error)),
+            Ok(Outcome::Completed) => {}
+            Ok(Outcome::Suspended) => return Ok(End::Suspended),
+            Ok(Outcome::Limit { limit }) => return Err(ChildFailure::at_limit(*limit)),
+            Ok(Outcome::Repetition { repetition }) => {
                 let message = format!("The sub-agent repeated itself: {repetition}.");
                 return Err(ChildFailure::new(FailureKind::Stuck, message));
             }
-            Outcome::Failed { error } => {
-                let ended = provider_failure(&error);
+            Ok(Outcome::Failed { error }) => {
+                let ended = provider_failure(error);
                 let kind = match ended.outcome {
                     RunOutcome::Refused => FailureKind::Refused,
                     _ => FailureKind::Provider,
                 };
                 return Err(ChildFailure::new(kind, ended.reason));
             }
-            Outcome::Stopped { by, reason } => {
+            Ok(Outcome::Stopped { by, reason }) => {
                 let message = format!("The sub-agent was stopped by {by}: {reason}");
                 return Err(ChildFailure::new(FailureKind::Guardrail, message));
             }
-            _ => return Err(ChildFailure::new(FailureKind::Aborted, "The sub-agent was aborted.")),
+            Ok(_) => return Err(aborted()),
         }
-        match judge.judge(session).await? {
+        match judge.judge(&end)? {
             Judged::Valid(text) => return Ok(End::Result(text)),
-            Judged::Repair(next) => prompt = next,
+            Judged::Repair(next) => turn = prompt(next),
         }
     }
 }
 
+fn aborted() -> ChildFailure {
+    ChildFailure::new(FailureKind::Aborted, "The sub-agent was aborted.")
+}
+
 fn not_started(error: &PromptError) -> ChildFailure {
-    let kind = match error {
-        PromptError::Blocked { .. } => FailureKind::Guardrail,
-        _ => FailureKind::Configuration,
-    };
-    ChildFailure::new(kind, error.to_string())
+    match error {
+        PromptError::Cancelled => aborted(),
+        PromptError::Blocked { .. } => ChildFailure::new(FailureKind::Guardrail, error.to_string()),
+        _ => ChildFailure::new(FailureKind::Configuration, error.to_string()),
+    }
 }
 
 /// Returns the options of the sub-agent.
@@ -237,24 +229,9 @@ fn finished(
             failure.output(&task.agent)
         }
     };
-    output.usage = usage(&session);
+    output.usage = Some(session.usage_since(0).tokens);
     output.details = Some(progress.details(file.as_deref()));
     output
-}
-
-/// Returns the tokens and the cost of a session.
-fn usage(session: &AgentSession) -> Option<Usage> {
-    let stats = session.totals().ok()?.stats;
-    let mut usage = Usage {
-        input: stats.tokens.input,
-        output: stats.tokens.output,
-        cache_read: stats.tokens.cache_read,
-        cache_write: stats.tokens.cache_write,
-        total_tokens: stats.tokens.total,
-        ..Usage::default()
-    };
-    usage.cost.total = stats.cost;
-    Some(usage)
 }
 
 /// The progress of a sub-agent, reported to the screen of the parent.

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use super::extension::State;
 use super::file::HandoffContext;
 use super::spec::{AgentSet, AgentSpec, HANDOFF_TOOL, Handoff};
-use crate::output::OutputContract;
+use pi_coding_agent::session::OutputContract;
 
 /// Type of the entry that records a takeover.
 const ENTRY: &str = "agent_handoff";

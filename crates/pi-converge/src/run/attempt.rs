@@ -1,7 +1,9 @@
 //! One attempt: a session that gets the goal, and the rounds of its verification.
 
+use std::sync::Arc;
+
 use pi_agent::Outcome as LoopOutcome;
-use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions};
+use pi_coding_agent::session::{AgentSession, PromptOptions};
 use pi_coding_agent::{AgentRuntime, create_agent_session};
 
 use super::options::agent_options;
@@ -88,13 +90,7 @@ impl Running {
             self.state.round = attempt.rounds;
             self.refusals.begin_round();
             self.options.report_progress(&Progress::Round { number: attempt.rounds });
-            if let Some(collector) = &self.collector {
-                collector.begin(session);
-            }
             if let Err(ended) = self.prompt(runtime, session, &prompt).await {
-                return ended;
-            }
-            if let Err(ended) = self.collect_result(runtime, session).await {
                 return ended;
             }
             // Nothing of the agent runs while its work is checked.
@@ -178,14 +174,15 @@ impl Running {
         format!("Checks failed: {}.", failed.join("; "))
     }
 
-    /// Submits a prompt, or continues one of an earlier process, and waits until the agent has
-    /// ended.
-    pub(super) async fn prompt(
+    /// Submits a prompt, or continues one of an earlier process, waits until the agent has ended,
+    /// and takes its result.
+    async fn prompt(
         &mut self,
         runtime: &AgentRuntime,
         session: &AgentSession,
         text: &str,
     ) -> Result<(), Ended> {
+        (self.result, self.invalid) = (None, None);
         let resumes = self.resuming.is_some();
         let continuation = match self.resuming.take() {
             Some(recorded) => self.continuation(session, &recorded).await?,
@@ -197,54 +194,78 @@ impl Running {
             _ => None,
         };
         let text = recorded.as_deref().unwrap_or(text);
-        if continuation == Continuation::Prompt {
-            let after = session.with_log(|log| log.leaf_id().map(str::to_owned));
-            self.state.step = Step::Agent { prompt: text.to_owned(), after };
-        }
+        let turn = match continuation {
+            Continuation::Verify => session.collecting_turn(),
+            Continuation::Resume => session.resumed_turn(),
+            Continuation::Prompt => {
+                self.note_prompt(session, text);
+                session.turn(text, PromptOptions::default().literal())
+            }
+        };
         self.save()?;
-        let working = async {
-            match continuation {
-                Continuation::Verify => Ok(LoopOutcome::Completed),
-                Continuation::Resume => Ok(Box::pin(session.resume().await?.finish()).await),
-                Continuation::Prompt => {
-                    match session.submit(text, PromptOptions::default().literal()).await? {
-                        Disposition::Started(run) => Ok(Box::pin(run.finish()).await),
-                        _ => Ok(LoopOutcome::Completed),
-                    }
-                }
-            }
+        let (collector, interrupt) =
+            (self.collector.clone(), self.options.interrupt.token().clone());
+        let mut stopped = None;
+        let turn = turn.collect(collector.as_deref()).on_repair(|prompt| {
+            stopped = self.stopped_round().or_else(|| {
+                self.note_prompt(session, prompt);
+                self.save().err()
+            });
+            stopped.is_none()
+        });
+        let mut turn = Box::pin(turn.run());
+        let end = tokio::select! {
+            end = &mut turn => Some(end),
+            () = interrupt.cancelled() => None,
         };
-        let outcome: Result<LoopOutcome, PromptError> = tokio::select! {
-            outcome = working => outcome,
-            () = self.options.interrupt.token().cancelled() => {
-                runtime.shut_down().await;
-                Ok(LoopOutcome::Aborted)
-            }
+        drop(turn);
+        let Some(end) = end else {
+            runtime.shut_down().await;
+            return Err(self
+                .interrupted()
+                .unwrap_or_else(|| Ended::new(Outcome::Failed, "The agent was aborted.")));
         };
-        if let Some(outcome) = self.options.interrupt.outcome() {
-            return Err(Ended::new(outcome, "The run was interrupted."));
+        if let Some(ended) = self.stopped_round().or(stopped) {
+            return Err(ended);
         }
-        if let Some(evidence) = self.watch.evidence() {
-            let sentence = evidence.sentence();
-            let stuck = Ended::new(Outcome::Stuck, sentence.clone());
-            return Err(self.refused(&sentence).unwrap_or(stuck));
-        }
-        match outcome.map_err(Ended::from)? {
-            LoopOutcome::Completed => {
-                self.state.step = Step::Verify;
-                self.save()
-            }
-            LoopOutcome::Suspended => Err(self.suspended(session)),
-            LoopOutcome::Limit { limit } => Err(Ended::at_limit(limit)),
-            LoopOutcome::Failed { error } => Err(ended::provider_failure(&error)),
+        match end.run.map_err(Ended::from)? {
+            LoopOutcome::Completed => {}
+            LoopOutcome::Suspended => return Err(self.suspended(session)),
+            LoopOutcome::Limit { limit } => return Err(Ended::at_limit(limit)),
+            LoopOutcome::Failed { error } => return Err(ended::provider_failure(&error)),
             LoopOutcome::Stopped { by, reason } => {
                 let reason = format!("The run was stopped by {by}: {reason}");
-                Err(Ended::new(Outcome::Guardrail, reason))
+                return Err(Ended::new(Outcome::Guardrail, reason));
             }
             LoopOutcome::Repetition { repetition } => {
-                Err(Ended::new(Outcome::Stuck, format!("The model repeats itself: {repetition}.")))
+                let reason = format!("The model repeats itself: {repetition}.");
+                return Err(Ended::new(Outcome::Stuck, reason));
             }
-            _ => Err(Ended::new(Outcome::Failed, "The agent was aborted.")),
+            _ => return Err(Ended::new(Outcome::Failed, "The agent was aborted.")),
         }
+        self.state.step = Step::Verify;
+        self.save()?;
+        match end.result {
+            Some(Ok(value)) => self.result = Some(Arc::unwrap_or_clone(value)),
+            Some(Err(invalid)) => return Err(self.invalid_output(invalid)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Notes a prompt that is about to be submitted, for a process that resumes the run.
+    fn note_prompt(&mut self, session: &AgentSession, text: &str) {
+        let after = session.with_log(|log| log.leaf_id().map(str::to_owned));
+        self.state.step = Step::Agent { prompt: text.to_owned(), after };
+    }
+
+    /// Returns the end of a round that was interrupted, or that makes no progress.
+    fn stopped_round(&self) -> Option<Ended> {
+        if let Some(ended) = self.interrupted() {
+            return Some(ended);
+        }
+        let sentence = self.watch.evidence()?.sentence();
+        let stuck = Ended::new(Outcome::Stuck, sentence.clone());
+        Some(self.refused(&sentence).unwrap_or(stuck))
     }
 }

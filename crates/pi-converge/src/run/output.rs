@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pi_coding_agent::AgentRuntime;
-use pi_coding_agent::session::AgentSession;
+use pi_coding_agent::session::{InvalidOutput, OutputContract, ResultCollector};
 use serde_json::Value;
 
 use super::{Ended, Progress, Running};
 use crate::contract::OutputPlan;
 use crate::outcome::Outcome;
-use crate::output::{Collected, InvalidOutput, OutputContract, ResultCollector};
 use crate::report::CheckReport;
 
 /// File in the run directory with a result that stayed invalid.
@@ -48,33 +46,13 @@ impl Running {
         Ok(())
     }
 
-    /// Collects the result of a round. The model repairs an invalid one while repairs are left.
-    pub(super) async fn collect_result(
-        &mut self,
-        runtime: &AgentRuntime,
-        session: &AgentSession,
-    ) -> Result<(), Ended> {
-        (self.result, self.invalid) = (None, None);
-        let Some(collector) = self.collector.clone() else { return Ok(()) };
-        loop {
-            match collector.collect(session).await {
-                Collected::Valid(value) => {
-                    self.result = Some(Arc::unwrap_or_clone(value));
-                    return Ok(());
-                }
-                Collected::Repair(prompt) => self.prompt(runtime, session, &prompt).await?,
-                Collected::Invalid(invalid) => return Err(self.invalid_output(invalid)),
-            }
-        }
-    }
-
     /// Returns the check of the result, which was collected; `None` if the contract has no schema.
     pub(super) fn result_check(&self) -> Option<CheckReport> {
         self.collector.as_ref().map(|_| output_check(Vec::new()))
     }
 
     /// Ends a round without a valid result. The last one is saved.
-    fn invalid_output(&mut self, invalid: InvalidOutput) -> Ended {
+    pub(super) fn invalid_output(&mut self, invalid: InvalidOutput) -> Ended {
         let check = output_check(invalid.problems());
         self.options.report_progress(&Progress::Checked(check.clone()));
         let reason =

@@ -7,7 +7,7 @@ use pi_coding_agent::config::settings::{Profile, SandboxMode};
 use regex_lite::Regex;
 
 use crate::contract::{Check, CommandCheck, Contract, FileRules, JsonCheck, Review, WorkspaceMode};
-use crate::output::OutputContract;
+use pi_coding_agent::session::OutputContract;
 
 /// Pointers and messages of the mistakes.
 type Mistakes = Vec<(String, String)>;

@@ -5,7 +5,7 @@
 //! answer in the required form is a failed check.
 
 use pi_agent::{Budget, CancelToken, Outcome as LoopOutcome, read_object};
-use pi_coding_agent::session::{Disposition, PromptOptions};
+use pi_coding_agent::session::PromptOptions;
 use pi_coding_agent::{AgentOptions, SessionSelector, create_agent_session};
 use serde::Deserialize;
 use serde_json::json;
@@ -245,18 +245,16 @@ async fn ask(
 }
 
 async fn prompt(session: &pi_coding_agent::AgentSession, text: &str) -> Result<String, Unanswered> {
-    let problem = |error: &dyn std::fmt::Display| Unanswered::Problem(error.to_string());
-    let submitted = session.submit(text, PromptOptions::default().literal()).await;
-    let outcome = match submitted.map_err(|error| problem(&error))? {
-        Disposition::Started(run) => Box::pin(run.finish()).await,
-        _ => return Err(Unanswered::Problem("the prompt was not sent".to_owned())),
+    let end = session.turn(text, PromptOptions::default().literal()).run().await;
+    let problem = match end.run {
+        Ok(_) if !end.is_asked => "the prompt was not sent".to_owned(),
+        Ok(LoopOutcome::Completed) => return Ok(session.last_assistant_text().unwrap_or_default()),
+        Ok(LoopOutcome::Limit { limit }) => return Err(Unanswered::Stopped(Stopped::Limit(limit))),
+        Ok(LoopOutcome::Failed { error }) => error,
+        Ok(_) => "the answer is incomplete".to_owned(),
+        Err(error) => error.to_string(),
     };
-    match outcome {
-        LoopOutcome::Completed => Ok(session.last_assistant_text().unwrap_or_default()),
-        LoopOutcome::Limit { limit } => Err(Unanswered::Stopped(Stopped::Limit(limit))),
-        LoopOutcome::Failed { error } => Err(Unanswered::Problem(error)),
-        _ => Err(Unanswered::Problem("the answer is incomplete".to_owned())),
-    }
+    Err(Unanswered::Problem(problem))
 }
 
 /// Reads an answer: one JSON object, with one ruling for each statement.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use pi_agent::Outcome;
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions};
+use pi_coding_agent::session::{AgentSession, PromptOptions};
 use pi_coding_agent::{AgentOptions, AgentRuntime, CustomModel, Environment, create_agent_session};
 use pi_converge::agents::{AgentError, AgentLibrary, AgentSet};
 use pi_protocol::{AgentMessage, Message, Request};
@@ -32,9 +32,9 @@ impl Started {
     }
 
     async fn prompt(&self, text: &str) -> Outcome {
-        let run = self.session().submit(text, PromptOptions::default()).await.unwrap();
-        let Disposition::Started(run) = run else { panic!("the prompt starts a run") };
-        run.finish().await
+        let end = self.session().turn(text, PromptOptions::default()).run().await;
+        assert!(end.is_asked);
+        end.run.unwrap()
     }
 
     fn seen(&self) -> Vec<Seen> {

@@ -6,7 +6,6 @@ mod agents;
 mod contract;
 mod document;
 mod explain;
-mod output;
 mod report;
 mod schemas;
 mod task;

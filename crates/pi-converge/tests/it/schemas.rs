@@ -31,7 +31,8 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
 #[tokio::test]
 async fn the_examples_of_the_guide_are_tasks() {
     let page = fs::read_to_string(repository().join("docs/run.md")).unwrap();
-    let schema = pi_converge::OutputContract::compile(&pi_converge::task_schema()).unwrap();
+    let schema =
+        pi_coding_agent::session::OutputContract::compile(&pi_converge::task_schema()).unwrap();
     let blocks = blocks(&page, "yaml");
     assert!(blocks.len() >= 5, "{}", blocks.len());
     for text in blocks {

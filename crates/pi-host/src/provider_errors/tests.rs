@@ -4,6 +4,7 @@ use pi_ai::StopReason;
 use serde_json::json;
 
 use super::*;
+use pi_coding_agent::session::failure_outcome;
 
 fn model(provider: &str, url: &str) -> Model {
     serde_json::from_value(json!({
@@ -206,7 +207,7 @@ fn errors_say_who_failed_what_happened_and_what_to_do() {
         assert!(found.message.starts_with(&format!("p/m: {message}")), "{error}: {found:?}");
         let has_hint = found.hint.as_deref().is_some_and(|text| text.starts_with(hint));
         assert!(has_hint, "{error}: {found:?}");
-        assert_eq!(found.outcome.exit_code(), code, "{error}");
+        assert_eq!(failure_outcome(error).exit_code(), code, "{error}");
     }
     let odd = explained(&model("p", CLOUD), "400: {\"message\":\"odd\"}", None, Reader::Screen);
     assert_eq!((odd.message.as_str(), odd.hint), ("p/m: p rejected the request (400): odd", None));

@@ -1,6 +1,6 @@
 //! The way of a text from the editor to the session: commands, shell commands, prompts, queues.
 
-use pi_coding_agent::session::{BashOptions, Disposition, PromptOptions, StreamingBehavior};
+use pi_coding_agent::session::{BashOptions, PromptOptions, StreamingBehavior};
 
 use pi_ai::ImageContent;
 
@@ -104,14 +104,8 @@ pub(crate) fn prompt(app: &mut App, text: String, behavior: StreamingBehavior) {
 fn start(app: &mut App, text: String, options: PromptOptions) {
     let session = app.session.clone();
     let submitted = async move {
-        match session.submit(&text, options).await {
-            Ok(Disposition::Started(run)) => {
-                Box::pin(run.finish()).await;
-                Ok(())
-            }
-            Ok(_) => Ok(()),
-            Err(error) => Err((error, text)),
-        }
+        let prompted = Box::pin(session.prompt(&text, options)).await;
+        prompted.map_err(|error| (error, text))
     };
     app.tasks.spawn(submitted, |app, result| {
         if let Err((error, text)) = result {

@@ -227,9 +227,18 @@ impl Session {
 
     /// Returns the statistics of the session. Reads all entries.
     pub fn stats(&self) -> Result<SessionStats, SessionError> {
+        self.stats_since(0)
+    }
+
+    /// Returns the statistics of the entries from an index on, in file order. Reads no others.
+    pub fn stats_since(&self, first: usize) -> Result<SessionStats, SessionError> {
         let mut stats = SessionStats::default();
-        for entry in self.entries() {
-            match entry {
+        let mut reader = self.log.reader();
+        for index in self.tree.indices().skip(first) {
+            if self.tree.node(index).damaged {
+                continue;
+            }
+            match self.read_entry(&mut reader, index) {
                 Ok(entry) => stats.add(&entry),
                 // Damaged entries are not counted; `verify` reports them.
                 Err(SessionError::Damaged { .. }) => {}

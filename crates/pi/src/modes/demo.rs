@@ -93,7 +93,8 @@ async fn perform(args: &CommandArgs, environment: Environment) -> ExitCode {
     let text = if words.trim().is_empty() { TASK.to_owned() } else { words };
     note(&format!("in {}: {text}", workspace.display()));
     let prompt = Prompt { text, images: Vec::new() };
-    let exit = until_signal(&created.runtime, Box::pin(answer(&session, vec![prompt], None))).await;
+    let exit =
+        until_signal(&created.runtime, Box::pin(answer(session.clone(), vec![prompt], None))).await;
     print_next_steps(&session.id(), &workspace);
     exit
 }

@@ -8,9 +8,10 @@ use pi_coding_agent::config::settings::Profile;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::rpc::LineWriter;
 use pi_coding_agent::session::AgentSession;
+use pi_protocol::CancelToken;
 
 use super::input::{Prompt, prompts};
-use super::print::{exit_code, no_prompt, submit};
+use super::print::{ends_early, no_prompt, report, turn};
 use super::progress::{self, Detail, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
@@ -40,29 +41,32 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     progress::show(&created.runtime, detail, false);
     let guarded = session.guard().is_some_and(|guard| guard.plan().profile != Profile::Explore);
     let reports_failure = arguments.fail || guarded;
-    until_signal(&created.runtime, Box::pin(write(&session, prompts, &output, reports_failure)))
+    until_signal(&created.runtime, Box::pin(write(session, prompts, &output, reports_failure)))
         .await
 }
 
 async fn write(
-    session: &AgentSession,
+    mut session: AgentSession,
     prompts: Vec<Prompt>,
     output: &LineWriter,
     reports_failure: bool,
 ) -> ExitCode {
+    let cancel = CancelToken::new();
     let all = async {
         let mut exit = Exit::Completed.into();
         for prompt in prompts {
-            match submit(session, prompt).await {
-                Ok(Some(outcome)) if reports_failure => exit = exit_code(session, &outcome).into(),
-                Ok(Some(_)) => {}
-                // A command of an extension may have asked the model.
-                Ok(None) => session.wait_for_idle().await,
-                Err(failure) => {
-                    exit = failure.report();
-                    break;
-                }
+            let end = turn(&session, prompt).cancel(&cancel).run().await;
+            if cancel.is_cancelled() {
+                break;
             }
+            if ends_early(&end) {
+                exit = report(&end);
+                break;
+            }
+            if reports_failure && end.is_asked {
+                exit = end.outcome.into();
+            }
+            session = end.replaced.unwrap_or(session);
         }
         output.finish();
         exit
@@ -77,7 +81,8 @@ async fn write(
         },
         written = &mut drain => {
             // The aborted run must be polled to its end.
-            tokio::join!(session.abort(), all);
+            cancel.cancel();
+            all.await;
             written.map_or_else(|error| on_write_error(&error), |()| Exit::Completed.into())
         }
     }

@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use pi_agent::Outcome;
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions};
+use pi_coding_agent::session::PromptOptions;
 use pi_coding_agent::{AgentRuntime, Environment, load_settings};
 use pi_host::provider_errors::explain_last;
+use pi_protocol::CancelToken;
 
 use super::input::{Prompt, prompts};
 use super::progress::{self, Detail};
@@ -100,52 +101,45 @@ async fn next(lines: &Lines) -> Option<String> {
     }
 }
 
-/// Submits a message and waits for the end of the run. An interrupt stops the run.
+/// Runs a message to its end. An interrupt aborts the run.
 async fn submit(runtime: &AgentRuntime, prompt: Prompt) {
-    let session = runtime.session();
     let options = PromptOptions::default().images(prompt.images);
-    let run = match session.submit(&prompt.text, options).await {
-        Ok(Disposition::Started(run)) => run,
-        Ok(_) => return,
+    let cancel = CancelToken::new();
+    let turn = runtime.session().turn(prompt.text, options).cancel(&cancel);
+    let end = tokio::select! {
+        end = turn.run() => end,
+        () = cancel_on_interrupt(&cancel) => return,
+    };
+    match &end.run {
+        _ if end.outcome == Exit::Aborted => say("Stopped."),
         Err(error) => {
             say(&format!("Error: {error}"));
-            if let Some(hint) = error.hint() {
-                say(&hint);
-            }
-            return;
+            error.hint().iter().for_each(|hint| say(hint));
         }
-    };
-    // Aborting waits for the end of the run, so both make progress together.
-    let outcome = tokio::select! {
-        outcome = run.finish() => outcome,
-        outcome = abort_on_interrupt(&session) => outcome,
-    };
-    match outcome {
-        Outcome::Aborted => say("Stopped."),
-        Outcome::Failed { error } => match explain_last(&session) {
+        Ok(Outcome::Failed { error }) => match explain_last(&end.session) {
             Some(explanation) => {
                 say(&format!("Error: {}", explanation.message));
                 explanation.hint.iter().for_each(|hint| say(hint));
             }
             None => say(&format!("Error: {error}")),
         },
-        Outcome::Limit { limit } => say(&format!("The run ended at a limit: {limit}")),
-        Outcome::Stopped { by, reason } => {
+        Ok(Outcome::Limit { limit }) => say(&format!("The run ended at a limit: {limit}")),
+        Ok(Outcome::Stopped { by, reason }) => {
             say(&format!("The run was stopped by {by}: {reason}"));
         }
-        _ => {}
+        Ok(_) => {}
     }
-    bell();
+    if end.is_asked {
+        bell();
+    }
 }
 
-/// Aborts the run at each interrupt; never returns.
-async fn abort_on_interrupt(session: &AgentSession) -> Outcome {
-    loop {
-        if tokio::signal::ctrl_c().await.is_err() {
-            return std::future::pending().await;
-        }
-        session.abort().await;
+/// Cancels the turn at an interrupt; never returns.
+async fn cancel_on_interrupt(cancel: &CancelToken) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        cancel.cancel();
     }
+    std::future::pending().await
 }
 
 /// Writes a text as lines. Control characters are removed.

@@ -10,7 +10,7 @@ use pi_agent::{AgentMessage, Limit, Outcome};
 use pi_ai::{AssistantBlock, AssistantMessage, StopReason};
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions, Run};
+use pi_coding_agent::session::{AgentSession, EndedTurn, PromptOptions, Turn};
 use pi_host::provider_errors::{Explanation, explain_last};
 
 use super::input::{Prompt, prompts};
@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     if let Some(streamed) = &streamed {
         created.runtime.add_listener(Arc::clone(streamed) as Arc<_>).forever();
     }
-    until_signal(&created.runtime, Box::pin(answer(&session, prompts, streamed.as_deref()))).await
+    until_signal(&created.runtime, Box::pin(answer(session, prompts, streamed.as_deref()))).await
 }
 
 /// Reports that there is nothing to submit.
@@ -53,67 +53,44 @@ pub(super) fn no_prompt() -> Failure {
     Failure::new("no prompt given", Exit::Usage).with_hint(hint)
 }
 
-/// Submits the prompts in order and prints the last answer, unless it was written as it grew.
+/// Runs the prompts in order and prints the last answer, unless it was written as it grew.
 pub(super) async fn answer(
-    session: &AgentSession,
+    mut session: AgentSession,
     prompts: Vec<Prompt>,
     streamed: Option<&StreamedAnswer>,
 ) -> ExitCode {
-    let before = session.message_count();
-    let mut last = Outcome::Completed;
-    let mut is_asked = false;
+    let mut last = None;
     for prompt in prompts {
-        match submit(session, prompt).await {
-            Ok(outcome) => {
-                is_asked |= outcome.is_some();
-                last = outcome.unwrap_or(last);
-            }
-            Err(failure) => return failure.report(),
+        let end = turn(&session, prompt).run().await;
+        if ends_early(&end) {
+            return report(&end);
+        }
+        session = end.replaced.clone().unwrap_or(session);
+        // A command of an extension needs no answer of the model.
+        if end.is_asked {
+            last = Some(end);
         }
     }
-    // A command of an extension needs no answer of the model, but may have asked for one.
-    if !is_asked {
-        session.wait_for_idle().await;
-        if session.message_count() == before || last_answer(session).is_none() {
-            return Exit::Completed.into();
-        }
-    }
-    show(session, &last, streamed)
+    last.map_or_else(|| Exit::Completed.into(), |end| show(&end, streamed))
 }
 
-/// Submits one prompt and waits until the session has settled. `None` if an extension dealt with it.
-pub(super) async fn submit(
-    session: &AgentSession,
-    prompt: Prompt,
-) -> Result<Option<Outcome>, Failure> {
+/// Returns the turn of a prompt of the command line.
+pub(super) fn turn(session: &AgentSession, prompt: Prompt) -> Turn<'static> {
     if let Some(warning) = unknown_slash_command(session, &prompt.text) {
         note(&warning);
     }
-    let options = PromptOptions::default().images(prompt.images);
-    let submitted = session.submit(&prompt.text, options).await.map_err(|error| refused(&error))?;
-    let Disposition::Started(run) = submitted else { return Ok(None) };
-    finish(run).await.map(Some)
+    session.turn(prompt.text, PromptOptions::default().images(prompt.images))
 }
 
-/// Waits until a run has settled.
-pub(super) async fn finish(run: Run) -> Result<Outcome, Failure> {
-    match Box::pin(run.finish()).await {
-        Outcome::Limit { limit } => {
-            let hint = format!("raise it with {}, or continue with `pi -c`", option_of(limit));
-            let message = format!("the run ended at a limit: {limit}");
-            Err(Failure::new(message, Exit::Limit).with_hint(hint))
-        }
-        Outcome::Repetition { repetition } => {
-            let message = format!("the run ended because the model repeated itself: {repetition}");
-            Err(Failure::new(message, Exit::Limit))
-        }
-        Outcome::Stopped { by, reason } => {
-            let message = format!("the run was stopped by {by}: {reason}");
-            Err(Failure::new(message, Exit::Guardrail))
-        }
-        // A failure does not keep the next prompt from being submitted.
-        outcome => Ok(outcome),
-    }
+/// Returns true if the prompts that follow are not submitted. A failure of the model does not keep
+/// them from it.
+pub(super) fn ends_early(end: &EndedTurn) -> bool {
+    end.run.is_err() || matches!(end.outcome, Exit::Limit | Exit::Guardrail)
+}
+
+/// Reports the failure of a turn, if it failed.
+pub(super) fn report(end: &EndedTurn) -> ExitCode {
+    failure_of(end).map_or_else(|| Exit::Completed.into(), |failure| failure.report())
 }
 
 /// Returns a warning about a text that looks like a skill or template but is sent as it is.
@@ -148,79 +125,49 @@ fn option_of(limit: Limit) -> &'static str {
     }
 }
 
-/// Returns the failure of a prompt that was not accepted.
-pub(super) fn refused(error: &PromptError) -> Failure {
-    let exit = match error {
-        PromptError::NoModel | PromptError::Unusable(_) => Exit::NoModel,
-        PromptError::Blocked { .. } => Exit::Guardrail,
-        _ => Exit::Failed,
-    };
-    Failure::new(error.to_string(), exit).with_hint(error.hint())
-}
-
 /// Prints the last answer, or reports why there is none.
-fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAnswer>) -> ExitCode {
+fn show(end: &EndedTurn, streamed: Option<&StreamedAnswer>) -> ExitCode {
     let is_written = match streamed.map(StreamedAnswer::finish) {
         Some(Ok(is_written)) => is_written,
         Some(Err(error)) => return on_write_error(&error),
         None => false,
     };
-    let failure = failure_of(session, outcome);
-    let has_failed = failure.as_ref().is_some_and(|failure| failure.exit != Exit::Truncated);
-    if !has_failed
+    if matches!(end.outcome, Exit::Completed | Exit::Truncated)
         && !is_written
-        && let Some(answer) = last_answer(session)
-        && let Err(error) = write(&answer)
+        && let Some(answer) = &end.answer
+        && let Err(error) = write(answer)
     {
         return on_write_error(&error);
     }
-    if matches!(outcome, Outcome::Failed { .. }) && streamed.is_none() {
-        write_unsaved(session);
+    if matches!(end.run, Ok(Outcome::Failed { .. })) && streamed.is_none() {
+        write_unsaved(&end.session);
     }
-    match failure {
-        Some(failure) => failure.report(),
-        None => Exit::Completed.into(),
-    }
+    report(end)
 }
 
-/// Returns the failure of a run with this outcome; `None` if there is an answer.
-pub(super) fn failure_of(session: &AgentSession, outcome: &Outcome) -> Option<Failure> {
-    let exit = exit_code(session, outcome);
-    let message = match (exit, outcome) {
-        (Exit::Completed, _) => return None,
-        (Exit::Aborted, _) => "Request was aborted",
-        (_, Outcome::Stopped { reason, .. }) => reason,
-        (_, Outcome::Failed { error }) => {
-            if let Some(Explanation { message, hint, .. }) = explain_last(session) {
-                return Some(Failure::new(message, exit).with_hint(hint));
-            }
-            if error.is_empty() { "Request error" } else { error }
-        }
-        (Exit::Failed, _) => "the model gave no answer",
-        _ => "the answer was cut off at the model's output limit",
+/// Returns the failure of a turn; `None` if there is an answer or a result.
+pub(super) fn failure_of(end: &EndedTurn) -> Option<Failure> {
+    let Some(reason) = end.reason() else {
+        let is_missing = !end.is_asked && end.result.is_none();
+        return is_missing.then(|| Failure::new("the model gave no answer", Exit::NoAnswer));
     };
-    Some(Failure::new(message, exit))
-}
-
-/// Returns the exit code that reports the outcome of a run.
-pub(super) fn exit_code(session: &AgentSession, outcome: &Outcome) -> Exit {
-    match (outcome, last_answer(session)) {
-        (Outcome::Failed { .. }, _) => {
-            explain_last(session).map_or(Exit::Failed, |explanation| explanation.outcome)
+    let failure = Failure::new(reason, end.outcome);
+    Some(match &end.run {
+        _ if end.outcome == Exit::Aborted => Failure::new("Request was aborted", end.outcome),
+        Err(error) => failure.with_hint(error.hint()),
+        Ok(Outcome::Limit { limit }) => {
+            let option = option_of(*limit);
+            failure.with_hint(format!("raise it with {option}, or continue with `pi -c`"))
         }
-        (Outcome::Aborted, _) => Exit::Aborted,
-        (Outcome::Stopped { .. }, _) => Exit::Guardrail,
-        (_, None) => Exit::Failed,
-        (_, Some(answer)) if answer.stop_reason == StopReason::Length => Exit::Truncated,
-        _ => Exit::Completed,
-    }
-}
-
-/// Returns the last message if it is an answer with text.
-fn last_answer(session: &AgentSession) -> Option<Arc<AssistantMessage>> {
-    let messages = session.messages();
-    let last = messages.last().and_then(|message| message.as_assistant().cloned());
-    last.filter(|answer| texts(answer).any(|text| !text.trim().is_empty()))
+        Ok(Outcome::Failed { error }) => match explain_last(&end.session) {
+            Some(Explanation { message, hint }) => {
+                Failure::new(message, end.outcome).with_hint(hint)
+            }
+            None if error.is_empty() => Failure { message: "Request error".to_owned(), ..failure },
+            None => failure,
+        },
+        Ok(_) => failure,
+    })
 }
 
 /// Writes an answer that could not be saved: it precedes the message with the error.

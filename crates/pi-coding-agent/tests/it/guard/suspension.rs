@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use pi_agent::Outcome;
 use pi_ai::faux::Reply;
 use pi_coding_agent::guard::{AnnounceCall, ApprovalDecision};
-use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions};
+use pi_coding_agent::session::{AgentSession, PromptOptions};
 use pi_coding_agent::{AgentOptions, SessionSelector, create_agent_session};
 use pi_protocol::{AgentMessage, Message, ToolResultMessage, UserBlock};
 use serde_json::json;
@@ -14,10 +14,9 @@ use serde_json::json;
 use super::{GuardTest, Prepared};
 
 async fn prompt(session: &AgentSession) -> Outcome {
-    match session.submit("Go", PromptOptions::default()).await.unwrap() {
-        Disposition::Started(run) => run.finish().await,
-        other => panic!("{}", other.as_str()),
-    }
+    let end = session.turn("Go", PromptOptions::default()).run().await;
+    assert!(end.is_asked);
+    end.run.unwrap()
 }
 
 /// Opens the session of another process, which has ended.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pi_coding_agent::AgentSession;
 use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::session::{
-    Delivery, Disposition, ModelSelectError, Persistence, PromptOptions, Run, StreamingBehavior,
+    Delivery, ModelSelectError, Persistence, PromptOptions, Run, StreamingBehavior,
 };
 use pi_protocol::{ImageContent, Model, ThinkingLevel, UserBlock, UserContent};
 use pi_session::ExtensionMessage;
@@ -208,9 +208,8 @@ pub(super) async fn send_user_message(
         Some("followUp") => Some(StreamingBehavior::FollowUp),
         _ => None,
     };
-    match session.submit(&input.text, prompt).await {
-        Ok(Disposition::Started(run)) => Some(run),
-        Ok(_) => None,
+    match session.turn(input.text, prompt).begin().await {
+        Ok(begun) => begun.into_run(),
         Err(error) => {
             report(&session, "send_user_message", Some(error)).await;
             None

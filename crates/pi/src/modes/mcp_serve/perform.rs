@@ -7,17 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use pi_agent::Outcome;
 use pi_coding_agent::extension::{InputSource, NoUi, RunMode};
-use pi_coding_agent::session::{Disposition, PromptOptions, SessionEvent, Subscription};
+use pi_coding_agent::session::{
+    EndedTurn, OutputContract, PromptOptions, ResultCollector, SessionEvent, Subscription,
+};
 use pi_coding_agent::{AgentOptions, AgentRuntime, AgentSession, load_resources, load_settings};
-use pi_converge::{Collected, OutputContract, ResultCollector};
 use pi_mcp::server::Context;
-use pi_protocol::CancelToken;
-use pi_session::SessionStats;
 use serde_json::{Map, Value, json};
 
-use super::super::print::{failure_of, finish, refused};
+use super::super::print::failure_of;
 use super::super::setup::{self, Agent};
 use super::approver::CallerApprover;
 use super::ceiling::Wishes;
@@ -111,92 +109,17 @@ impl Prepared {
         }
         place.begin(&session, self.wishes);
         let before = Before::of(&agent_directory, &session.id(), &cwd);
-        let earlier = stats(&session);
         let progress = show_progress(&runtime, &place, context);
-        let working = answer(&session, self.prompt, collector.as_ref(), place.cancel());
-        let done = until_cancelled(&session, place.cancel(), Box::pin(working)).await;
-        let spent = Spent { earlier, now: stats(&session), started };
-        let mut report = describe(&session, &place, &done, &spent, &cwd);
+        let options = PromptOptions::default().literal().source(InputSource::Rpc);
+        let turn = session.turn(self.prompt, options).cancel(place.cancel());
+        let end = turn.collect(collector.as_ref()).run().await;
+        let mut report = describe(&session, &place, &end, started, &cwd);
         drop(progress);
         runtime.shut_down().await;
         report["files"] = json!(before.changes());
         redact(&mut report);
         place.report(report.clone());
         result(report)
-    }
-}
-
-/// Result of a prompt: a value if there is a schema, or the failure.
-type Done = Result<Option<Arc<Value>>, Failure>;
-
-/// Waits for the answer. A caller that gives up aborts the run, which then ends by itself.
-async fn until_cancelled(
-    session: &AgentSession,
-    cancel: &CancelToken,
-    mut working: std::pin::Pin<Box<impl Future<Output = Done>>>,
-) -> Done {
-    tokio::select! {
-        done = &mut working => done,
-        () = cancel.cancelled() => {
-            session.request_abort();
-            working.await
-        }
-    }
-}
-
-async fn answer(
-    session: &AgentSession,
-    prompt: String,
-    collector: Option<&ResultCollector>,
-    cancel: &CancelToken,
-) -> Done {
-    if let Some(collector) = collector {
-        collector.begin(session);
-    }
-    let mut text = prompt;
-    loop {
-        let outcome = submit(session, &text, cancel).await?;
-        let Some(collector) = collector.filter(|_| outcome == Outcome::Completed) else {
-            return failure_of(session, &outcome).map_or(Ok(None), Err);
-        };
-        match collector.collect(session).await {
-            Collected::Valid(value) => return Ok(Some(value)),
-            Collected::Repair(feedback) => {
-                session.continue_budget();
-                text = feedback;
-            }
-            Collected::Invalid(invalid) => {
-                let problems = invalid.problems().join("; ");
-                let message = format!("the result does not match the schema: {problems}");
-                return Err(Failure::new(message, Exit::InvalidOutput));
-            }
-            _ => return Err(Failure::new("the result cannot be read", Exit::Failed)),
-        }
-    }
-}
-
-/// Submits one prompt as it is, and waits until the session has settled.
-async fn submit(
-    session: &AgentSession,
-    text: &str,
-    cancel: &CancelToken,
-) -> Result<Outcome, Failure> {
-    // An idle session cannot be aborted, so the token counts before and after the run begins.
-    if cancel.is_cancelled() {
-        return Err(Failure::new("Request was aborted", Exit::Aborted));
-    }
-    let options = PromptOptions::default().literal().source(InputSource::Rpc);
-    let submitted = session.submit(text, options).await.map_err(|error| refused(&error))?;
-    if cancel.is_cancelled() {
-        session.request_abort();
-    }
-    match submitted {
-        Disposition::Started(run) => finish(run).await,
-        // An extension that dealt with the prompt may have asked the model.
-        _ => {
-            session.wait_for_idle().await;
-            Ok(Outcome::Completed)
-        }
     }
 }
 
@@ -218,67 +141,57 @@ fn show_progress(runtime: &AgentRuntime, place: &Place, context: &Context) -> Su
     })
 }
 
-fn stats(session: &AgentSession) -> SessionStats {
-    session.totals().map(|totals| totals.stats).unwrap_or_default()
-}
-
-/// The consumption of a run.
-struct Spent {
-    earlier: SessionStats,
-    now: SessionStats,
-    started: Instant,
-}
-
-impl Spent {
-    fn describe(&self) -> Value {
-        let spent =
-            |count: fn(&SessionStats) -> u64| count(&self.now).saturating_sub(count(&self.earlier));
-        let counts: BTreeMap<&str, u64> = [
-            ("input", spent(|stats| stats.tokens.input)),
-            ("output", spent(|stats| stats.tokens.output)),
-            ("cacheRead", spent(|stats| stats.tokens.cache_read)),
-            ("cacheWrite", spent(|stats| stats.tokens.cache_write)),
-            ("totalTokens", spent(|stats| stats.tokens.total)),
-            ("turns", spent(|stats| stats.assistant_messages)),
-            ("toolCalls", spent(|stats| stats.tool_calls)),
-        ]
-        .into();
-        let mut usage = json!(counts);
-        usage["costUsd"] = json!((self.now.cost - self.earlier.cost).max(0.0));
-        let duration = self.started.elapsed().as_millis();
-        usage["durationMs"] = json!(u64::try_from(duration).unwrap_or(u64::MAX));
-        usage
-    }
+/// Describes the usage of a run.
+fn usage(end: &EndedTurn, started: Instant) -> Value {
+    let usage = end.usage();
+    let counts: BTreeMap<&str, u64> = [
+        ("input", usage.tokens.input),
+        ("output", usage.tokens.output),
+        ("cacheRead", usage.tokens.cache_read),
+        ("cacheWrite", usage.tokens.cache_write),
+        ("totalTokens", usage.tokens.total_tokens),
+        ("turns", usage.turns),
+        ("toolCalls", usage.tool_calls),
+    ]
+    .into();
+    let mut described = json!(counts);
+    described["costUsd"] = json!(usage.tokens.cost.total);
+    let duration = started.elapsed().as_millis();
+    described["durationMs"] = json!(u64::try_from(duration).unwrap_or(u64::MAX));
+    described
 }
 
 fn describe(
     session: &AgentSession,
     place: &Place,
-    done: &Done,
-    spent: &Spent,
+    end: &EndedTurn,
+    started: Instant,
     cwd: &Path,
 ) -> Value {
+    let failure = failure_of(end);
+    let outcome = failure.as_ref().map_or(Exit::Completed, |failure| failure.exit);
     let mut report = json!({
         "runId": place.id(),
         "sessionId": session.id(),
-        "outcome": outcome(done),
+        "outcome": outcome.name(),
         "cwd": cwd.to_string_lossy(),
-        "usage": spent.describe(),
+        "usage": usage(end, started),
         "files": [],
     });
     if let Some(model) = session.model() {
         report["model"] = json!(format!("{}/{}", model.provider, model.id));
     }
     // Without an answer of this run, the last one belongs to an earlier run.
-    if spent.now.assistant_messages > spent.earlier.assistant_messages
+    if report["usage"]["turns"] != 0
         && let Some(text) = session.last_assistant_text()
     {
         report["text"] = json!(text);
     }
-    match done {
-        Ok(Some(value)) => report["result"] = (**value).clone(),
-        Ok(None) => {}
-        Err(failure) => report["error"] = json!(message(failure)),
+    if let Some(Ok(value)) = &end.result {
+        report["result"] = (**value).clone();
+    }
+    if let Some(failure) = &failure {
+        report["error"] = json!(message(failure));
     }
     report
 }
@@ -302,28 +215,14 @@ fn message(failure: &Failure) -> String {
     redacted(&format!("{}{hint}", failure.message)).into_owned()
 }
 
-/// Returns the name of what came out.
-fn outcome(done: &Done) -> &'static str {
-    let Err(failure) = done else { return "completed" };
-    match failure.exit {
-        Exit::Truncated => "truncated",
-        Exit::Limit => "limit",
-        Exit::NoModel => "no-model",
-        Exit::SandboxUnavailable => "sandbox-unavailable",
-        Exit::Configuration => "configuration",
-        Exit::InvalidOutput => "invalid-output",
-        Exit::Guardrail => "guardrail",
-        Exit::Aborted => "aborted",
-        _ => "failed",
-    }
-}
-
 /// Returns the result of a run that could not start.
 fn not_started(place: &Place, failure: &Failure) -> Value {
+    // An invalid command line is that of the server, not that of the caller.
+    let outcome = if failure.exit == Exit::Usage { Exit::Failed } else { failure.exit };
     let report = json!({
         "runId": place.id(),
         "sessionId": "",
-        "outcome": outcome(&Err(failure.clone())),
+        "outcome": outcome.name(),
         "error": message(failure),
         "usage": {},
         "files": [],

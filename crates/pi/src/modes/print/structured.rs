@@ -6,28 +6,25 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use pi_agent::Outcome;
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::session::AgentSession;
-use pi_converge::{Collected, InvalidOutput, OutputContract, ResultCollector};
+use pi_coding_agent::session::{AgentSession, InvalidOutput, OutputContract, ResultCollector};
 use serde_json::Value;
 
 use super::super::input::{Prompt, prompts};
 use super::super::progress::{self, Detail, StderrUi};
 use super::super::setup::{create_with, options};
 use super::super::signals::unless_signal;
-use super::{failure_of, no_prompt, submit};
+use super::{ends_early, failure_of, no_prompt, turn};
 use crate::arguments::{Arguments, SchemaSource};
 use crate::exit::{Exit, Failure, note, print};
-use object::Totals;
 
 /// The state of a run, as far as it came.
 #[derive(Default)]
 struct Run {
     session: Option<AgentSession>,
-    /// Totals of the session before the run.
-    before: Totals,
+    /// Number of entries of the session before the run.
+    first_entry: usize,
     /// A result that matches the schema.
     result: Option<Arc<Value>>,
     /// The last result that was refused.
@@ -72,14 +69,14 @@ impl Run {
         options.extensions.extend(collector.as_ref().map(ResultCollector::extension));
         let created = create_with(arguments, options, Arc::new(StderrUi), RunMode::Print).await?;
         let session = created.runtime.session();
-        self.before = Totals::of(&session);
+        self.first_entry = session.entry_count();
         self.session = Some(session.clone());
         let mut prompts = prompts(arguments, &session)
             .await
             .map_err(|error| Failure::new(error, Exit::Failed))?;
         let Some(last) = prompts.pop() else { return Err(no_prompt()) };
         progress::show(&created.runtime, Detail::of_run(arguments.verbose), false);
-        let work = self.answer(&session, prompts, last, collector.as_ref());
+        let work = self.answer(session, prompts, last, collector.as_ref());
         match unless_signal(&created.runtime, work).await {
             Ok(answered) => answered,
             Err(exit) => Err(Failure::new("the run was ended by a signal", exit)),
@@ -88,49 +85,33 @@ impl Run {
 
     async fn answer(
         &mut self,
-        session: &AgentSession,
+        mut session: AgentSession,
         first: Vec<Prompt>,
         last: Prompt,
         collector: Option<&ResultCollector>,
     ) -> Result<(), Failure> {
         for prompt in first {
-            submit(session, prompt).await?;
-        }
-        if let Some(collector) = collector {
-            collector.begin(session);
-        }
-        let mut prompt = last;
-        loop {
-            let outcome = submit(session, prompt).await?;
-            let outcome = match outcome {
-                Some(outcome) => outcome,
-                // A command of an extension may have asked the model.
-                None => {
-                    session.wait_for_idle().await;
-                    Outcome::Completed
-                }
-            };
-            let Some(collector) = collector.filter(|_| outcome == Outcome::Completed) else {
-                return failure_of(session, &outcome).map_or(Ok(()), Err);
-            };
-            match collector.collect(session).await {
-                Collected::Valid(value) => {
-                    self.result = Some(value);
-                    return Ok(());
-                }
-                Collected::Repair(text) => {
-                    note("the result does not match the schema; the model repairs it");
-                    session.continue_budget();
-                    prompt = Prompt { text, images: Vec::new() };
-                }
-                Collected::Invalid(invalid) => {
-                    let failure = refused(session, &invalid);
-                    self.invalid = Some(invalid);
-                    return Err(failure);
-                }
-                _ => return Err(Failure::new("the result cannot be read", Exit::Failed)),
+            let end = turn(&session, prompt).run().await;
+            if ends_early(&end) {
+                return failure_of(&end).map_or(Ok(()), Err);
             }
+            session = end.replaced.unwrap_or(session);
         }
+        let last = turn(&session, last).collect(collector).on_repair(|_| {
+            note("the result does not match the schema; the model repairs it");
+            true
+        });
+        let end = last.run().await;
+        let mut failure = failure_of(&end);
+        match end.result {
+            Some(Ok(value)) => self.result = Some(value),
+            Some(Err(invalid)) => {
+                failure = failure.map(|failure| keep_text(failure, &end.session, &invalid));
+                self.invalid = Some(invalid);
+            }
+            None => {}
+        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// Returns the text for stdout and the file; `None` if there is nothing to write.
@@ -174,11 +155,8 @@ fn collector(source: &SchemaSource, environment: &Environment) -> Result<ResultC
     Ok(ResultCollector::new(contract, None))
 }
 
-/// Reports a result that is invalid after the last repair. Its text is not lost.
-fn refused(session: &AgentSession, invalid: &InvalidOutput) -> Failure {
-    let problems = invalid.problems().join("; ");
-    let message = format!("the result does not match the schema: {problems}");
-    let failure = Failure::new(message, Exit::InvalidOutput);
+/// Adds where the text of an invalid result is, so that it is not lost.
+fn keep_text(failure: Failure, session: &AgentSession, invalid: &InvalidOutput) -> Failure {
     match session.file() {
         Some(_) => {
             let hint =

@@ -157,7 +157,8 @@ fn a_run_that_cannot_start_has_a_report_on_stdout_too() {
         (&["run"], "the task is missing"),
         (&["run", "--resume", "none"], "none"),
     ];
-    let schema = pi_converge::OutputContract::compile(&pi_converge::report_schema()).unwrap();
+    let schema =
+        pi_coding_agent::session::OutputContract::compile(&pi_converge::report_schema()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for (arguments, reason) in cases {
         let arguments = [arguments, &["--output-format", "json"]].concat();

@@ -48,9 +48,5 @@ fn row(situation: Situation) -> Row {
         // Behind the line with the prompt.
         steps.splice(2..2, [shown, Step::Signal(Signal::INT)]);
     }
-    if situation.name == "command-asks" {
-        // The loop is ready before the answer is there.
-        steps.insert(3, Step::Seen("An answer.\n"));
-    }
     plain_row(situation, steps)
 }

@@ -5,23 +5,11 @@
 use std::time::Instant;
 
 use pi_coding_agent::session::AgentSession;
-use pi_session::SessionStats;
 use serde_json::{Value, json};
 
 use super::Run;
 use crate::exit::{Exit, Failure};
 use crate::secrets::redacted;
-
-/// Totals of a session at one time.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Totals(SessionStats);
-
-impl Totals {
-    /// Returns the totals so far. A log that cannot be read counts nothing.
-    pub(super) fn of(session: &AgentSession) -> Self {
-        Self(session.totals().map(|totals| totals.stats).unwrap_or_default())
-    }
-}
 
 impl Run {
     /// Returns the object as one line.
@@ -54,18 +42,16 @@ impl Run {
     }
 
     fn add_session(&self, session: &AgentSession, object: &mut Value) {
-        let (before, after) = (&self.before.0, &Totals::of(session).0);
-        let spent = |count: fn(&SessionStats) -> u64| count(after).saturating_sub(count(before));
-        let turns = spent(|stats| stats.assistant_messages);
+        let usage = session.usage_since(self.first_entry);
         object["usage"] = json!({
-            "input": spent(|stats| stats.tokens.input),
-            "output": spent(|stats| stats.tokens.output),
-            "cacheRead": spent(|stats| stats.tokens.cache_read),
-            "cacheWrite": spent(|stats| stats.tokens.cache_write),
-            "totalTokens": spent(|stats| stats.tokens.total),
+            "input": usage.tokens.input,
+            "output": usage.tokens.output,
+            "cacheRead": usage.tokens.cache_read,
+            "cacheWrite": usage.tokens.cache_write,
+            "totalTokens": usage.tokens.total_tokens,
         });
-        object["cost"] = json!((after.cost - before.cost).max(0.0));
-        object["numTurns"] = json!(turns);
+        object["cost"] = json!(usage.tokens.cost.total);
+        object["numTurns"] = json!(usage.turns);
         object["sessionId"] = json!(session.id());
         if let Some(file) = session.file() {
             object["sessionFile"] = json!(file);
@@ -74,7 +60,7 @@ impl Run {
             object["model"] = json!(format!("{}/{}", model.provider, model.id));
         }
         // Without an answer of this run, the last one belongs to an earlier run.
-        if turns > 0 {
+        if usage.turns > 0 {
             object["text"] = json!(session.last_assistant_text());
             let messages = session.messages();
             let last = messages.iter().rev().find_map(|message| message.as_assistant());

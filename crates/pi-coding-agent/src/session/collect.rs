@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use pi_coding_agent::extension::{Extension, Handlers, ToolRegistration};
-use pi_coding_agent::session::AgentSession;
 use pi_protocol::{AgentMessage, AssistantMessage, Message, OutputSchema};
 use serde_json::Value;
 
-use super::schema::OutputContract;
-use super::submit::{Refused, SUBMIT_RESULT, Submissions, SubmitResult, listed, read};
-use super::text::find_json;
-use super::violation::Violation;
+use super::AgentSession;
+use crate::extension::{Extension, Handlers, ToolRegistration};
+use crate::output::{
+    OutputContract, Refused, SUBMIT_RESULT, Submissions, SubmitResult, Violation, find_json,
+    listed, read,
+};
 
 /// Number of times that an invalid result is returned to the model, by default.
 const DEFAULT_REPAIRS: u32 = 3;
@@ -20,9 +20,7 @@ const SCHEMA_NAME: &str = "result";
 
 /// Leads a session to a result that matches the output contract.
 ///
-/// The extension has to be a part of the session. Before each prompt, [`ResultCollector::begin`]
-/// decides how the model gives its result; after it, [`ResultCollector::collect`] returns the result
-/// or the next prompt.
+/// The extension has to be a part of the session; a [`Turn`](super::Turn) does the rest.
 pub struct ResultCollector {
     contract: OutputContract,
     repairs: u32,
@@ -32,8 +30,7 @@ pub struct ResultCollector {
 
 /// The state of a result after the agent has ended.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum Collected {
+pub(super) enum Collected {
     /// A result that matches the contract.
     Valid(Arc<Value>),
     /// There is no valid result. This prompt returns the problems to the model.
@@ -73,7 +70,7 @@ impl ResultCollector {
     }
 
     /// Prepares a session for a prompt: its model is constrained, or gets the tool.
-    pub fn begin(&self, session: &AgentSession) {
+    pub(super) fn begin(&self, session: &AgentSession) {
         self.submissions.reset();
         self.set_tool(session, false);
         if session.enforces_output(&self.wanted) {
@@ -84,7 +81,7 @@ impl ResultCollector {
     }
 
     /// Returns the result after the agent has ended, or the prompt that asks for it.
-    pub async fn collect(&self, session: &AgentSession) -> Collected {
+    pub(super) async fn collect(&self, session: &AgentSession) -> Collected {
         if let Some(value) = self.submissions.accepted() {
             return Collected::Valid(value);
         }

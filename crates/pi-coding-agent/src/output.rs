@@ -1,17 +1,17 @@
 //! The output contract: a result that matches a JSON Schema, checked by the runtime.
 //!
 //! `schema` compiles and checks, `bounds` keeps both finite, `violation` puts failures into words,
-//! `text` finds a result in an answer, `submit` is the tool that receives one, and `collect` leads a
-//! session to a valid result with a bounded number of repairs.
+//! `text` finds a result in an answer, and `submit` is the tool that receives one. Nothing here
+//! knows sessions: [`ResultCollector`](crate::session::ResultCollector) leads one to a valid result.
 
 mod bounds;
-mod collect;
 mod schema;
 mod submit;
 mod text;
 mod violation;
 
-pub use collect::{Collected, InvalidOutput, ResultCollector};
 pub use schema::{OutputContract, SchemaError};
 pub use submit::SUBMIT_RESULT;
+pub(crate) use submit::{Refused, Submissions, SubmitResult, listed, read};
+pub(crate) use text::find_json;
 pub use violation::Violation;

@@ -26,7 +26,7 @@ pub struct Violation {
 
 impl Violation {
     /// Creates a violation of the whole value.
-    pub(super) fn of_whole(message: impl Into<String>) -> Self {
+    pub(crate) fn of_whole(message: impl Into<String>) -> Self {
         Self { pointer: String::new(), message: message.into() }
     }
 

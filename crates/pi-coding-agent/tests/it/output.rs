@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pi_converge::OutputContract;
+use pi_coding_agent::session::OutputContract;
 use serde_json::{Value, json};
 
 async fn problems(schema: &Value, value: Value) -> Vec<String> {

@@ -100,7 +100,7 @@ impl OutputContract {
 
     /// Removes what strict sampling adds to a value: null in place of an optional property whose
     /// schema does not permit null.
-    pub(super) fn without_nulls(&self, mut value: Value) -> Value {
+    pub(crate) fn without_nulls(&self, mut value: Value) -> Value {
         remove_nulls(&self.schema, &mut value);
         value
     }

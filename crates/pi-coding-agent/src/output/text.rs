@@ -8,7 +8,7 @@ use serde_json::Value;
 const FENCE: &str = "```";
 
 /// Finds the result in an answer. The error says what the answer is instead.
-pub(super) fn find_json(text: &str) -> Result<Value, String> {
+pub(crate) fn find_json(text: &str) -> Result<Value, String> {
     let text = text.trim();
     if text.is_empty() {
         return Err("the answer is empty".to_owned());

@@ -22,7 +22,7 @@ const WRAPPED: &str = "result";
 
 /// The submissions of one round. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Submissions(Arc<Mutex<State>>);
+pub(crate) struct Submissions(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -33,10 +33,10 @@ struct State {
 
 /// A result that was refused.
 #[derive(Debug, Clone)]
-pub(super) struct Refused {
+pub(crate) struct Refused {
     /// The result, or the answer, as text.
-    pub(super) text: String,
-    pub(super) violations: Vec<Violation>,
+    pub(crate) text: String,
+    pub(crate) violations: Vec<Violation>,
 }
 
 impl Submissions {
@@ -45,25 +45,25 @@ impl Submissions {
     }
 
     /// Forgets everything, for the next round.
-    pub(super) fn reset(&self) {
+    pub(crate) fn reset(&self) {
         *self.state() = State::default();
     }
 
-    pub(super) fn accepted(&self) -> Option<Arc<Value>> {
+    pub(crate) fn accepted(&self) -> Option<Arc<Value>> {
         self.state().accepted.clone()
     }
 
-    pub(super) fn last_refused(&self) -> Option<Refused> {
+    pub(crate) fn last_refused(&self) -> Option<Refused> {
         self.state().last_refused.clone()
     }
 
     /// Returns the number of results that were refused.
-    pub(super) fn refused(&self) -> u32 {
+    pub(crate) fn refused(&self) -> u32 {
         self.state().refused
     }
 
     /// Records a result that was refused. Returns the number of them.
-    pub(super) fn refuse(&self, refused: Refused) -> u32 {
+    pub(crate) fn refuse(&self, refused: Refused) -> u32 {
         let mut state = self.state();
         state.refused += 1;
         state.last_refused = Some(refused);
@@ -72,7 +72,7 @@ impl Submissions {
 }
 
 /// The tool. It has no effects outside of the agent.
-pub(super) struct SubmitResult {
+pub(crate) struct SubmitResult {
     declaration: Tool,
     guidelines: Vec<String>,
     contract: OutputContract,
@@ -81,7 +81,7 @@ pub(super) struct SubmitResult {
 }
 
 impl SubmitResult {
-    pub(super) fn new(contract: OutputContract, submissions: Submissions, repairs: u32) -> Self {
+    pub(crate) fn new(contract: OutputContract, submissions: Submissions, repairs: u32) -> Self {
         let mut declaration = Tool::new(SUBMIT_RESULT, DESCRIPTION, parameters(contract.schema()));
         declaration.constrained_sampling =
             Some(ConstrainedSampling::JsonSchema { strict: StrictMode::Prefer });
@@ -147,7 +147,7 @@ impl AgentTool for SubmitResult {
 }
 
 /// Lists violations for the model.
-pub(super) fn listed(violations: &[Violation]) -> String {
+pub(crate) fn listed(violations: &[Violation]) -> String {
     let mut text = String::new();
     for violation in violations {
         // Writing to a string cannot fail.
@@ -158,7 +158,7 @@ pub(super) fn listed(violations: &[Violation]) -> String {
 }
 
 /// Returns the result in the arguments of a call.
-pub(super) fn read(contract: &OutputContract, mut arguments: Map<String, Value>) -> Value {
+pub(crate) fn read(contract: &OutputContract, mut arguments: Map<String, Value>) -> Value {
     let value = if takes_object(contract.schema()) {
         Value::Object(arguments)
     } else {
