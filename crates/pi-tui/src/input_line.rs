@@ -17,7 +17,7 @@ const BULLET: &str = "•";
 const VISIBLE: usize = 4;
 
 /// A line of input with a prompt. A text that is too long scrolls.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct InputLine {
     buffer: Buffer,
     prompt: String,

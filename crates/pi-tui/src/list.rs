@@ -3,11 +3,13 @@
 //! A list is state and functions: keys come in as [`Key`](crate::input::Key)s and go out as events,
 //! and the lines are computed from the state. The owner decides what an event means.
 
+pub mod filter;
 pub mod loader;
 pub mod select;
 pub mod selection;
 pub mod settings;
 
+pub use filter::FilterList;
 pub use select::{Item, SelectList};
 pub use selection::{Selection, window};
 pub use settings::{Setting, SettingsEvent, SettingsList};

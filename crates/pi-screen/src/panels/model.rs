@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use pi_ai::Model;
 use pi_tui::input::{Input, Keymap};
-use pi_tui::list::{ListEvent, Selection};
-use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Token, View, fuzzy};
+use pi_tui::list::{FilterList, ListEvent};
+use pi_tui::{Line, LineCache, Lines, Token, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame::{self, ModelRow};
@@ -52,10 +52,7 @@ pub(crate) struct ModelPanel {
     shows_scope: bool,
     current: Option<Arc<Model>>,
     default: Option<(String, String)>,
-    /// The models that match the search, best first.
-    shown: Vec<Arc<Model>>,
-    selection: Selection,
-    search: InputLine,
+    list: FilterList<Arc<Model>>,
     found: Found,
     is_searching: bool,
     keys: Keys,
@@ -78,17 +75,16 @@ fn is_same(a: &Model, b: &Model) -> bool {
 impl ModelPanel {
     pub(crate) fn new(options: Options<'_>) -> Self {
         let Options { available, scoped, current, default, search, found, keymap } = options;
-        let mut line = InputLine::new();
-        line.set_text(search);
+        let text = |model: &Arc<Model>| format!("{}/{} {}", model.provider, model.id, model.name);
+        let mut list = FilterList::new(Vec::new(), ROWS, text);
+        list.set_search(search);
         let mut panel = Self {
             available,
             shows_scope: !scoped.is_empty(),
             scoped,
             current,
             default,
-            shown: Vec::new(),
-            selection: Selection::new(0, ROWS),
-            search: line,
+            list,
             found,
             is_searching: true,
             keys: Keys {
@@ -116,30 +112,21 @@ impl ModelPanel {
 
     fn filter(&mut self) {
         let models = if self.shows_scope { &self.scoped } else { &self.available };
-        let text = |model: &Arc<Model>| format!("{}/{} {}", model.provider, model.id, model.name);
-        let matching = fuzzy::filter(self.search.text(), models, text);
-        self.shown = matching.iter().filter_map(|index| models.get(*index).cloned()).collect();
-        self.selection.set_len(self.shown.len());
+        self.list.set_items(models.clone());
         self.lines.clear();
     }
 
     /// Takes the models that were found meanwhile. The selected one stays selected.
     fn take_found(&mut self) {
         let Some(found) = self.found.borrow_mut().take() else { return };
-        let selected = self.selected().cloned();
+        let selected = self.list.selected().cloned();
         self.is_searching = false;
         self.available = found;
         self.sort();
         self.filter();
         let same =
             |model: &Arc<Model>| selected.as_ref().is_some_and(|other| is_same(model, other));
-        if let Some(row) = self.shown.iter().position(same) {
-            self.selection.select(row);
-        }
-    }
-
-    fn selected(&self) -> Option<&Arc<Model>> {
-        self.shown.get(self.selection.index())
+        self.list.select_where(same);
     }
 
     fn is_usable(&self, model: &Model) -> bool {
@@ -147,7 +134,7 @@ impl ModelPanel {
     }
 
     fn choose(&self, answer: fn(Arc<Model>) -> Answer) -> PanelEvent<Answer> {
-        match self.selected() {
+        match self.list.selected() {
             None => PanelEvent::Changed,
             Some(model) if !self.is_usable(model) => {
                 PanelEvent::Do(Answer::NoKey(Arc::clone(model)))
@@ -157,21 +144,20 @@ impl ModelPanel {
     }
 
     fn content(&mut self, view: View<'_>) -> Vec<Line> {
-        self.selection.set_rows(frame::list_rows(ROWS, view));
+        self.list.set_rows(frame::list_rows(ROWS, view));
         let theme = view.theme;
         let (muted, dim) = (theme.fg(Token::Muted), theme.fg(Token::Dim));
         let mut lines = vec![Line::new()];
         lines.extend(self.heading(view));
-        lines.extend([Line::new(), self.search.line(view), Line::new()]);
-        if self.shown.is_empty() {
+        lines.extend([Line::new(), self.list.search_line(view), Line::new()]);
+        if self.list.is_empty() {
             lines.push(Line::styled("  No models match", muted));
             lines.push(Line::styled("  Models of providers without a key are not listed", dim));
         }
-        for row in self.selection.visible() {
-            lines.extend(self.shown.get(row).map(|model| self.row(row, model, view)));
-        }
-        lines.extend(self.selection.position(theme));
-        if let Some(model) = self.selected() {
+        let rows = self.list.visible();
+        lines.extend(rows.map(|(model, is_selected)| self.row(model, is_selected, view)));
+        lines.extend(self.list.position(theme));
+        if let Some(model) = self.list.selected() {
             lines.push(Line::new());
             lines.push(Line::styled(format!("  Model Name: {}", model.name), muted));
         }
@@ -210,7 +196,7 @@ impl ModelPanel {
         vec![scope, hint]
     }
 
-    fn row(&self, row: usize, model: &Model, view: View<'_>) -> Line {
+    fn row(&self, model: &Model, is_selected: bool, view: View<'_>) -> Line {
         let is_usable = self.is_usable(model);
         ModelRow {
             remark: match (is_usable, is_default(&self.default, model)) {
@@ -218,7 +204,7 @@ impl ModelPanel {
                 (true, true) => Some("default"),
                 (true, false) => None,
             },
-            is_selected: row == self.selection.index(),
+            is_selected,
             is_marked: self.current.as_ref().is_some_and(|other| is_same(model, other)),
             is_struck: !is_usable,
             ..ModelRow::of(model)
@@ -250,23 +236,14 @@ impl Panel<Answer> for ModelPanel {
             if keymap.is(key, "tui.input.tab") && !self.scoped.is_empty() {
                 self.shows_scope = !self.shows_scope;
                 self.filter();
-                self.selection.select(0);
+                self.list.select(0);
                 return PanelEvent::Changed;
             }
-            match self.selection.handle(key, keymap) {
-                ListEvent::Confirmed => return self.choose(Answer::Use),
-                ListEvent::Cancelled => return PanelEvent::Close(None),
-                ListEvent::Moved => return PanelEvent::Changed,
-                _ => {}
-            }
         }
-        match self.search.handle(input, keymap) {
-            InputEvent::Ignored => PanelEvent::Ignored,
-            InputEvent::Changed => {
-                self.filter();
-                self.selection.select(0);
-                PanelEvent::Changed
-            }
+        match self.list.handle(input, keymap) {
+            ListEvent::Confirmed => self.choose(Answer::Use),
+            ListEvent::Cancelled => PanelEvent::Close(None),
+            ListEvent::Ignored => PanelEvent::Ignored,
             _ => PanelEvent::Changed,
         }
     }

@@ -2,7 +2,7 @@
 
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
-use pi_tui::{InputEvent, InputLine, Line, Token, View};
+use pi_tui::{Line, Token, View};
 
 use super::dialog_frame::{Hints, framed, inner};
 use super::question::Answer;
@@ -35,7 +35,6 @@ pub(crate) struct Ways {
 /// A list of providers with a search.
 pub(super) struct ProviderList {
     title: &'static str,
-    search: InputLine,
     list: SelectList<Provider>,
     hints: Hints,
 }
@@ -53,40 +52,26 @@ impl ProviderList {
         let items = providers.into_iter().map(item).collect();
         let hints =
             [("↑↓", "navigate"), ("tui.select.confirm", "select"), ("tui.select.cancel", "back")];
-        Self {
-            title,
-            search: InputLine::new(),
-            list: SelectList::new(items, ROWS),
-            hints: Hints::new(keymap, &hints),
-        }
+        Self { title, list: SelectList::new(items, ROWS), hints: Hints::new(keymap, &hints) }
     }
 
     pub(super) fn handle(&mut self, input: &Input, keymap: &Keymap) -> Answer<Provider> {
-        if let Input::Key(key) = input {
-            match self.list.handle(key, keymap) {
-                ListEvent::Ignored => {}
-                ListEvent::Moved => return Answer::Changed,
-                ListEvent::Cancelled => return Answer::Cancelled,
-                _ => {
-                    let selected = self.list.selected().map(|item| item.value.clone());
-                    return selected.map_or(Answer::Ignored, Answer::Chosen);
-                }
+        match self.list.handle_input(input, keymap) {
+            ListEvent::Ignored => Answer::Ignored,
+            ListEvent::Moved => Answer::Changed,
+            ListEvent::Cancelled => Answer::Cancelled,
+            _ => {
+                let selected = self.list.selected().map(|item| item.value.clone());
+                selected.map_or(Answer::Ignored, Answer::Chosen)
             }
-        }
-        match self.search.handle(input, keymap) {
-            InputEvent::Changed => {
-                self.list.filter(self.search.text());
-                Answer::Changed
-            }
-            InputEvent::Handled => Answer::Changed,
-            _ => Answer::Ignored,
         }
     }
 
     pub(super) fn lines(&mut self, view: View<'_>) -> Vec<Line> {
         let inside = inner(view);
         let title = Line::styled(self.title, inside.theme.fg(Token::Accent).bold());
-        let mut body = vec![Line::new(), title, Line::new(), self.search.line(inside), Line::new()];
+        let search = self.list.search_line(inside);
+        let mut body = vec![Line::new(), title, Line::new(), search, Line::new()];
         body.extend(self.list.lines(inside));
         body.push(Line::new());
         body.extend(self.hints.lines(inside));

@@ -9,8 +9,8 @@ use pi_coding_agent::Environment;
 use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::resources::PackageLocation;
 use pi_tui::input::{Input, Keymap};
-use pi_tui::list::{ListEvent, Selection};
-use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Style, Token, View, fuzzy};
+use pi_tui::list::{FilterList, ListEvent};
+use pi_tui::{Line, LineCache, Lines, Style, Token, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame;
@@ -23,11 +23,7 @@ pub(crate) struct ResourcesPanel {
     environment: Environment,
     settings: SettingsStore,
     scope: SettingsScope,
-    resources: Vec<Resource>,
-    /// The resources that match the search.
-    shown: Vec<usize>,
-    selection: Selection,
-    search: InputLine,
+    list: FilterList<Resource>,
     /// A decision that could not be stored.
     problem: Option<String>,
     is_changed: bool,
@@ -47,14 +43,13 @@ impl ResourcesPanel {
         settings: SettingsStore,
         scope: SettingsScope,
     ) -> Self {
+        let text = |one: &Resource| format!("{} {} {}", one.path, one.kind, one.package);
         let mut panel = Self {
             environment,
             settings,
             scope,
-            resources: Vec::new(),
-            shown: Vec::new(),
-            selection: Selection::new(0, ROWS),
-            search: InputLine::new(),
+            // The best match is not first: packages stay together.
+            list: FilterList::new(Vec::new(), ROWS, text).keeping_order(),
             problem: None,
             is_changed: false,
             lines: LineCache::default(),
@@ -64,26 +59,14 @@ impl ResourcesPanel {
     }
 
     fn load(&mut self) {
-        self.resources = selection::resources(&self.environment, &self.settings, self.scope);
-        self.filter();
-    }
-
-    fn filter(&mut self) {
-        let text = |one: &Resource| format!("{} {} {}", one.path, one.kind, one.package);
-        self.shown = fuzzy::filter(self.search.text(), &self.resources, text);
-        // The best match is not first: packages stay together.
-        self.shown.sort_unstable();
-        self.selection.set_len(self.shown.len());
+        let resources = selection::resources(&self.environment, &self.settings, self.scope);
+        self.list.set_items(resources);
         self.lines.clear();
-    }
-
-    fn selected(&self) -> Option<&Resource> {
-        self.shown.get(self.selection.index()).and_then(|at| self.resources.get(*at))
     }
 
     /// Stores the next decision about the selected resource.
     fn toggle(&mut self) {
-        let Some(resource) = self.selected().cloned() else { return };
+        let Some(resource) = self.list.selected().cloned() else { return };
         let decision = resource.next();
         let source = self.entry_source(&resource);
         let environment = self.environment.clone();
@@ -134,7 +117,7 @@ impl ResourcesPanel {
     }
 
     fn content(&mut self, view: View<'_>) -> Vec<Line> {
-        self.selection.set_rows(frame::list_rows(ROWS, view));
+        self.list.set_rows(frame::list_rows(ROWS, view));
         let theme = view.theme;
         let muted = theme.fg(Token::Muted);
         let (title, file, keys) = match self.scope {
@@ -149,19 +132,16 @@ impl ResourcesPanel {
         };
         let mut lines = vec![Line::new(), frame::title(title, view)];
         lines.extend(frame::sentence(file, muted, view));
-        lines.extend([Line::new(), self.search.line(view), Line::new()]);
-        if self.shown.is_empty() {
-            let text = match self.resources.is_empty() {
+        lines.extend([Line::new(), self.list.search_line(view), Line::new()]);
+        if self.list.is_empty() {
+            let text = match self.list.items().is_empty() {
                 true => "  No packages with resources; install one with `pi install`",
                 false => "  No resources match",
             };
             lines.push(Line::styled(text, muted));
         }
         let mut previous: Option<(&str, &str)> = None;
-        for row in self.selection.visible() {
-            let Some(resource) = self.shown.get(row).and_then(|at| self.resources.get(*at)) else {
-                continue;
-            };
+        for (resource, is_selected) in self.list.visible() {
             let (package, kind) = (resource.package.as_str(), resource.kind);
             if previous.is_none_or(|(before, _)| before != package) {
                 let inherited = if resource.is_inherited { " · inherited" } else { "" };
@@ -174,9 +154,9 @@ impl ResourcesPanel {
                 lines.push(Line::styled(format!("    {title}"), muted));
             }
             previous = Some((package, kind));
-            lines.push(row_line(resource, row == self.selection.index(), view));
+            lines.push(row_line(resource, is_selected, view));
         }
-        lines.extend(self.selection.position(theme));
+        lines.extend(self.list.position(theme));
         if let Some(problem) = &self.problem {
             lines.push(Line::new());
             let text = format!("  not stored: {problem}");
@@ -227,21 +207,10 @@ impl Panel<Closed> for ResourcesPanel {
                 self.switch_scope();
                 return PanelEvent::Changed;
             }
-            match self.selection.handle(key, keymap) {
-                ListEvent::Cancelled => {
-                    return PanelEvent::Close(Some(Closed { is_changed: self.is_changed }));
-                }
-                ListEvent::Ignored => {}
-                _ => return PanelEvent::Changed,
-            }
         }
-        match self.search.handle(input, keymap) {
-            InputEvent::Ignored => PanelEvent::Ignored,
-            InputEvent::Changed => {
-                self.filter();
-                self.selection.select(0);
-                PanelEvent::Changed
-            }
+        match self.list.handle(input, keymap) {
+            ListEvent::Cancelled => PanelEvent::Close(Some(Closed { is_changed: self.is_changed })),
+            ListEvent::Ignored => PanelEvent::Ignored,
             _ => PanelEvent::Changed,
         }
     }

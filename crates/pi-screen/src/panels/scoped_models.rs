@@ -6,8 +6,8 @@ mod tests;
 
 use pi_coding_agent::session::ScopedModel;
 use pi_tui::input::{Input, Key, Keymap};
-use pi_tui::list::{ListEvent, Selection};
-use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Token, View, fuzzy, text};
+use pi_tui::list::{FilterList, ListEvent};
+use pi_tui::{Line, LineCache, Lines, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame::{self, ModelRow};
@@ -29,10 +29,8 @@ pub(crate) enum Answer {
 /// The panel.
 pub(crate) struct ScopedModelsPanel {
     scope: Scope,
-    /// The entries that match the search.
-    shown: Vec<usize>,
-    selection: Selection,
-    search: InputLine,
+    /// The entries of the scope.
+    list: FilterList<Entry>,
     is_changed: bool,
     found: Found,
     is_searching: bool,
@@ -47,9 +45,7 @@ impl ScopedModelsPanel {
         let (up, down) = (label("app.models.reorderUp"), label("app.models.reorderDown"));
         let mut panel = Self {
             scope,
-            shown: Vec::new(),
-            selection: Selection::new(0, ROWS),
-            search: InputLine::new(),
+            list: FilterList::new(Vec::new(), ROWS, Entry::search_text),
             is_changed: false,
             found,
             is_searching: true,
@@ -69,8 +65,7 @@ impl ScopedModelsPanel {
     }
 
     fn filter(&mut self) {
-        self.shown = fuzzy::filter(self.search.text(), self.scope.entries(), Entry::search_text);
-        self.selection.set_len(self.shown.len());
+        self.list.set_items(self.scope.entries().to_vec());
         self.lines.clear();
     }
 
@@ -81,25 +76,21 @@ impl ScopedModelsPanel {
         self.filter();
     }
 
-    fn selected(&self) -> Option<usize> {
-        self.shown.get(self.selection.index()).copied()
-    }
-
     /// Handles keys that change the scope. Returns false if the key does not.
     fn change(&mut self, key: &Key, keymap: &Keymap) -> bool {
         let is = |action| keymap.is(key, action);
-        let selected = self.selected();
+        let selected = self.list.selected_index();
         if is("app.models.enableAll") {
-            self.scope.set(&self.shown, true);
+            self.scope.set(self.list.shown(), true);
         } else if is("app.models.clearAll") {
-            self.scope.set(&self.shown, false);
+            self.scope.set(self.list.shown(), false);
         } else if is("app.models.toggleProvider") {
             selected.into_iter().for_each(|at| self.scope.toggle_provider(at));
         } else if is("app.models.reorderUp") || is("app.models.reorderDown") {
-            let moved = selected.filter(|_| self.search.is_empty());
+            let moved = selected.filter(|_| self.list.search().is_empty());
             let moved = moved.and_then(|at| self.scope.reorder(at, is("app.models.reorderUp")));
             let Some(at) = moved else { return true };
-            self.selection.select(at);
+            self.list.select(at);
         } else if is("tui.select.confirm") {
             selected.into_iter().for_each(|at| self.scope.toggle(at));
         } else {
@@ -111,22 +102,20 @@ impl ScopedModelsPanel {
     }
 
     fn content(&mut self, view: View<'_>) -> Vec<Line> {
-        self.selection.set_rows(frame::list_rows(ROWS, view));
+        self.list.set_rows(frame::list_rows(ROWS, view));
         let theme = view.theme;
         let muted = theme.fg(Token::Muted);
         let mut lines = vec![Line::new(), frame::title("Model Configuration", view)];
         let text = format!("Changes hold for this session; {} stores them.", self.save);
         lines.extend(frame::sentence(&text, muted, view));
-        lines.extend([Line::new(), self.search.line(view), Line::new()]);
-        if self.shown.is_empty() {
+        lines.extend([Line::new(), self.list.search_line(view), Line::new()]);
+        if self.list.is_empty() {
             lines.push(Line::styled("  No models match", muted));
         }
-        for row in self.selection.visible() {
-            let entry = self.shown.get(row).and_then(|at| self.scope.entries().get(*at));
-            lines.extend(entry.map(|entry| self.row(entry, row == self.selection.index(), view)));
-        }
-        lines.extend(self.selection.position(theme));
-        if let Some(entry) = self.selected().and_then(|at| self.scope.entries().get(at)) {
+        let rows = self.list.visible();
+        lines.extend(rows.map(|(entry, is_selected)| row(entry, is_selected, view)));
+        lines.extend(self.list.position(theme));
+        if let Some(entry) = self.list.selected() {
             lines.push(Line::new());
             lines.push(Line::styled(format!("  {}", entry.explanation()), muted));
         }
@@ -142,14 +131,6 @@ impl ScopedModelsPanel {
         lines
     }
 
-    fn row(&self, entry: &Entry, is_selected: bool, view: View<'_>) -> Line {
-        let row = match &entry.model {
-            Some(model) => ModelRow::of(model),
-            None => ModelRow { id: &entry.pattern, is_struck: true, ..ModelRow::default() },
-        };
-        ModelRow { is_selected, is_marked: entry.is_enabled, ..row }.line(view)
-    }
-
     fn footer(&self, view: View<'_>) -> Vec<Line> {
         let (enabled, all) = self.scope.counts();
         let dim = view.theme.fg(Token::Dim);
@@ -163,6 +144,14 @@ impl ScopedModelsPanel {
         }
         text::wrap_indented(&line, view.width, &Line::plain("  "), &Line::new())
     }
+}
+
+fn row(entry: &Entry, is_selected: bool, view: View<'_>) -> Line {
+    let row = match &entry.model {
+        Some(model) => ModelRow::of(model),
+        None => ModelRow { id: &entry.pattern, is_struck: true, ..ModelRow::default() },
+    };
+    ModelRow { is_selected, is_marked: entry.is_enabled, ..row }.line(view)
 }
 
 impl Panel<Answer> for ScopedModelsPanel {
@@ -182,27 +171,17 @@ impl Panel<Answer> for ScopedModelsPanel {
                 self.is_changed = false;
                 return PanelEvent::Do(Answer::Save(self.scope.patterns()));
             }
-            if keymap.is(key, "app.clear") && !self.search.is_empty() {
-                self.search.clear();
-                self.filter();
+            if keymap.is(key, "app.clear") && !self.list.search().is_empty() {
+                self.list.set_search("");
                 return PanelEvent::Changed;
             }
             if self.change(key, keymap) {
                 return PanelEvent::Do(Answer::Cycle(self.scope.models()));
             }
-            match self.selection.handle(key, keymap) {
-                ListEvent::Cancelled => return PanelEvent::Close(None),
-                ListEvent::Ignored => {}
-                _ => return PanelEvent::Changed,
-            }
         }
-        match self.search.handle(input, keymap) {
-            InputEvent::Ignored => PanelEvent::Ignored,
-            InputEvent::Changed => {
-                self.filter();
-                self.selection.select(0);
-                PanelEvent::Changed
-            }
+        match self.list.handle(input, keymap) {
+            ListEvent::Cancelled => PanelEvent::Close(None),
+            ListEvent::Ignored => PanelEvent::Ignored,
             _ => PanelEvent::Changed,
         }
     }

@@ -2,8 +2,8 @@
 
 use pi_ai::ThinkingLevel;
 use pi_tui::input::{Input, Keymap};
-use pi_tui::list::{ListEvent, Selection};
-use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Style, Token, View, fuzzy, text};
+use pi_tui::list::{FilterList, ListEvent};
+use pi_tui::{Line, LineCache, Lines, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame;
@@ -18,13 +18,9 @@ pub(crate) struct Answer {
 
 /// The panel.
 pub(crate) struct ThinkingPanel {
-    levels: Vec<ThinkingLevel>,
+    list: FilterList<ThinkingLevel>,
     current: ThinkingLevel,
     default: ThinkingLevel,
-    /// The levels that match the search.
-    shown: Vec<usize>,
-    selection: Selection,
-    search: InputLine,
     cycle: String,
     hints: Vec<String>,
     lines: LineCache,
@@ -70,16 +66,14 @@ impl ThinkingPanel {
         default: ThinkingLevel,
         keymap: &Keymap,
     ) -> Self {
-        let mut selection = Selection::new(levels.len(), levels.len().max(1));
-        selection.select(levels.iter().position(|level| *level == current).unwrap_or(0));
+        let rows = levels.len();
+        let mut list = FilterList::new(levels, rows, |level| level.as_str().to_owned());
+        list.select_where(|level| *level == current);
         let label = |action| keymap.label(action);
         Self {
-            shown: (0..levels.len()).collect(),
-            levels,
+            list,
             current,
             default,
-            selection,
-            search: InputLine::new(),
             cycle: label("app.thinking.cycle"),
             hints: vec![
                 format!("{} selects", label("tui.select.confirm")),
@@ -91,8 +85,7 @@ impl ThinkingPanel {
     }
 
     fn choose(&self, as_default: bool) -> PanelEvent<Answer> {
-        let selected = self.shown.get(self.selection.index());
-        match selected.and_then(|index| self.levels.get(*index)) {
+        match self.list.selected() {
             Some(level) => PanelEvent::Close(Some(Answer { level: *level, as_default })),
             None => PanelEvent::Changed,
         }
@@ -102,15 +95,13 @@ impl ThinkingPanel {
         let mut lines = vec![Line::new(), Line::plain("Thinking Level"), Line::new()];
         let hint = format!("{} goes through the levels without this list", self.cycle);
         lines.extend(frame::sentence(&hint, Style::PLAIN, view));
-        lines.extend([Line::new(), self.search.line(view), Line::new()]);
-        if self.shown.is_empty() {
+        lines.extend([Line::new(), self.list.search_line(view), Line::new()]);
+        if self.list.is_empty() {
             lines.push(Line::styled("  No levels match", view.theme.fg(Token::Muted)));
         }
-        for (at, index) in self.shown.iter().enumerate() {
-            let Some(level) = self.levels.get(*index).copied() else { continue };
-            let remark = if level == self.default { " · default" } else { "" };
-            let is_selected = at == self.selection.index();
-            lines.push(row(level, remark, is_selected, level == self.current, view));
+        for (level, is_selected) in self.list.visible() {
+            let remark = if *level == self.default { " · default" } else { "" };
+            lines.push(row(*level, remark, is_selected, *level == self.current, view));
         }
         lines.push(Line::new());
         lines.extend(frame::hints(&self.hints, view));
@@ -128,26 +119,15 @@ impl Panel<Answer> for ThinkingPanel {
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
         self.lines.clear();
-        if let Input::Key(key) = input {
-            if keymap.is(key, "app.thinking.save") {
-                return self.choose(true);
-            }
-            match self.selection.handle(key, keymap) {
-                ListEvent::Confirmed => return self.choose(false),
-                ListEvent::Cancelled => return PanelEvent::Close(None),
-                ListEvent::Moved => return PanelEvent::Changed,
-                _ => {}
-            }
+        if let Input::Key(key) = input
+            && keymap.is(key, "app.thinking.save")
+        {
+            return self.choose(true);
         }
-        match self.search.handle(input, keymap) {
-            InputEvent::Ignored => PanelEvent::Ignored,
-            InputEvent::Changed => {
-                self.shown =
-                    fuzzy::filter(self.search.text(), &self.levels, |level| level.as_str());
-                self.selection.set_len(self.shown.len());
-                self.selection.select(0);
-                PanelEvent::Changed
-            }
+        match self.list.handle(input, keymap) {
+            ListEvent::Confirmed => self.choose(false),
+            ListEvent::Cancelled => PanelEvent::Close(None),
+            ListEvent::Ignored => PanelEvent::Ignored,
             _ => PanelEvent::Changed,
         }
     }

@@ -1,10 +1,9 @@
 //! A list of items, one of which is chosen: menus and simple selectors.
 
 use super::ListEvent;
-use super::selection::Selection;
+use super::filter::FilterList;
 use crate::component::View;
-use crate::fuzzy;
-use crate::input::{Key, Keymap};
+use crate::input::{Input, Key, Keymap};
 use crate::line::Line;
 use crate::style::Style;
 use crate::text;
@@ -44,10 +43,7 @@ impl<T> Item<T> {
 /// A list of items, one of which is selected.
 #[derive(Debug, Clone)]
 pub struct SelectList<T> {
-    items: Vec<Item<T>>,
-    /// The items that match the filter, best first.
-    shown: Vec<usize>,
-    selection: Selection,
+    list: FilterList<Item<T>>,
     /// The least and the greatest width of the column of labels.
     columns: (usize, usize),
 }
@@ -55,9 +51,8 @@ pub struct SelectList<T> {
 impl<T> SelectList<T> {
     /// Creates a list that shows at most `rows` of its items.
     pub fn new(items: Vec<Item<T>>, rows: usize) -> Self {
-        let shown = (0..items.len()).collect();
-        let selection = Selection::new(items.len(), rows);
-        Self { items, shown, selection, columns: (12, 32) }
+        let list = FilterList::new(items, rows, |item| item.label.clone());
+        Self { list, columns: (12, 32) }
     }
 
     /// Returns the list with other limits for the width of the column of labels.
@@ -69,59 +64,63 @@ impl<T> SelectList<T> {
     /// Returns the list with `j` and `k` as arrows.
     #[must_use]
     pub fn with_letter_keys(self) -> Self {
-        Self { selection: self.selection.with_letter_keys(), ..self }
+        Self { list: self.list.with_letter_keys(), ..self }
     }
 
     /// Shows the items that match a query, best first, and selects the first one.
     pub fn filter(&mut self, query: &str) {
-        self.shown = fuzzy::filter(query, &self.items, |item| item.label.as_str());
-        self.selection.set_len(self.shown.len());
-        self.selection.select(0);
+        self.list.set_search(query);
+        self.list.select(0);
     }
 
     /// Selects the first item for which `is_wanted` is true, if it is shown.
     pub fn select(&mut self, is_wanted: impl Fn(&T) -> bool) {
-        let mut shown = self.shown.iter().map(|index| self.items.get(*index));
-        if let Some(row) = shown.position(|item| item.is_some_and(|item| is_wanted(&item.value))) {
-            self.selection.select(row);
-        }
+        self.list.select_where(|item| is_wanted(&item.value));
     }
 
     /// Returns the selected item; none if no item matches.
     pub fn selected(&self) -> Option<&Item<T>> {
-        self.items.get(*self.shown.get(self.selection.index())?)
+        self.list.selected()
     }
 
     /// Returns the number of items that are shown or can be scrolled to.
     pub fn len(&self) -> usize {
-        self.shown.len()
+        self.list.shown().len()
     }
 
     /// Returns true if no item matches.
     pub fn is_empty(&self) -> bool {
-        self.shown.is_empty()
+        self.list.is_empty()
     }
 
     /// Moves the selection by a key, or reports what the key means.
     pub fn handle(&mut self, key: &Key, keymap: &Keymap) -> ListEvent {
-        self.selection.handle(key, keymap)
+        self.list.handle_key(key, keymap)
+    }
+
+    /// Moves the selection or edits the search, or reports what the key means.
+    pub fn handle_input(&mut self, input: &Input, keymap: &Keymap) -> ListEvent {
+        self.list.handle(input, keymap)
+    }
+
+    /// Returns the line of the search.
+    pub fn search_line(&mut self, view: View<'_>) -> Line {
+        self.list.search_line(view)
     }
 
     /// Returns the lines of the list.
     pub fn lines(&self, view: View<'_>) -> Vec<Line> {
-        if self.shown.is_empty() {
+        if self.list.is_empty() {
             let line = Line::styled("  No matches", view.theme.fg(Token::Muted));
             return vec![text::truncate(&line, view.width, "…")];
         }
-        let shown = || self.shown.iter().filter_map(|index| self.items.get(*index));
-        let longest = shown().map(|item| text::width(&item.label)).max().unwrap_or(0);
+        let shown = self.list.shown().iter().filter_map(|index| self.list.items().get(*index));
+        let longest = shown.map(|item| text::width(&item.label)).max().unwrap_or(0);
         let column = (longest + GAP).clamp(self.columns.0, self.columns.1);
-        let visible = self.selection.visible();
-        let rows = shown().enumerate().skip(visible.start).take(visible.len());
-        let mut lines: Vec<Line> = rows
-            .map(|(row, item)| row_line(item, row == self.selection.index(), column, view))
-            .collect();
-        lines.extend(self.selection.position(view.theme));
+        let rows = self.list.visible();
+        let mut lines: Vec<Line> =
+            rows.map(|(item, is_selected)| row_line(item, is_selected, column, view)).collect();
+        lines.extend(self.list.position(view.theme));
         lines.into_iter().map(|line| text::truncate(&line, view.width, "…")).collect()
     }
 }

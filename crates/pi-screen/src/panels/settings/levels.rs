@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use pi_ai::{Model, ThinkingLevel};
 use pi_tui::input::{Input, Keymap};
-use pi_tui::list::{ListEvent, Selection};
-use pi_tui::{InputEvent, InputLine, Line, Style, Token, View, fuzzy};
+use pi_tui::list::{FilterList, ListEvent, Selection};
+use pi_tui::{Line, Style, Token, View};
 
 use super::super::frame::{self, ModelRow};
 use super::super::thinking;
@@ -27,11 +27,8 @@ pub(super) enum LevelsEvent {
 
 /// The submenu.
 pub(super) struct LevelsMenu {
-    models: Vec<Arc<Model>>,
+    list: FilterList<Arc<Model>>,
     levels: BTreeMap<String, ThinkingLevel>,
-    shown: Vec<usize>,
-    selection: Selection,
-    search: InputLine,
     /// The second step: the model and its levels, then the row that removes the level.
     step: Option<(Arc<Model>, Selection)>,
     hint: String,
@@ -53,11 +50,8 @@ impl LevelsMenu {
         let (confirm, cancel) =
             (keymap.label("tui.select.confirm"), keymap.label("tui.select.cancel"));
         Self {
-            shown: (0..models.len()).collect(),
-            selection: Selection::new(models.len(), ROWS),
-            models,
+            list: FilterList::new(models, ROWS, |model| format!("{} {}", key(model), model.name)),
             levels,
-            search: InputLine::new(),
             step: None,
             hint: format!("{confirm} selects · {cancel} goes back"),
         }
@@ -68,29 +62,16 @@ impl LevelsMenu {
         if self.step.is_some() {
             return self.handle_level(input, keymap);
         }
-        if let Input::Key(pressed) = input {
-            match self.selection.handle(pressed, keymap) {
-                ListEvent::Cancelled => return LevelsEvent::Back,
-                ListEvent::Confirmed => {
-                    self.open();
-                    return LevelsEvent::Nothing;
-                }
-                ListEvent::Moved => return LevelsEvent::Nothing,
-                _ => {}
-            }
-        }
-        if self.search.handle(input, keymap) == InputEvent::Changed {
-            let text = |model: &Arc<Model>| format!("{} {}", key(model), model.name);
-            self.shown = fuzzy::filter(self.search.text(), &self.models, text);
-            self.selection.set_len(self.shown.len());
-            self.selection.select(0);
+        match self.list.handle(input, keymap) {
+            ListEvent::Cancelled => return LevelsEvent::Back,
+            ListEvent::Confirmed => self.open(),
+            _ => {}
         }
         LevelsEvent::Nothing
     }
 
     fn open(&mut self) {
-        let selected = self.shown.get(self.selection.index());
-        let Some(model) = selected.and_then(|index| self.models.get(*index)) else { return };
+        let Some(model) = self.list.selected() else { return };
         let levels = model.thinking_levels();
         let present = self.levels.get(&key(model));
         let mut selection = Selection::new(levels.len() + usize::from(present.is_some()), ROWS);
@@ -137,15 +118,12 @@ impl LevelsMenu {
         let muted = view.theme.fg(Token::Muted);
         let mut lines = vec![frame::title("Default Thinking Level per Model", view), Line::new()];
         lines.extend(frame::sentence("Step 1/2 · Which model?", muted, view));
-        lines.extend([Line::new(), self.search.line(view), Line::new()]);
-        if self.shown.is_empty() {
+        lines.extend([Line::new(), self.list.search_line(view), Line::new()]);
+        if self.list.is_empty() {
             lines.push(Line::styled("  No models match", muted));
         }
-        for row in self.selection.visible() {
-            let model = self.shown.get(row).and_then(|index| self.models.get(*index));
-            let Some(model) = model else { continue };
+        for (model, is_selected) in self.list.visible() {
             let level = self.levels.get(&key(model)).map(|level| level.as_str());
-            let is_selected = row == self.selection.index();
             let row = ModelRow {
                 remark: level,
                 is_selected,
@@ -154,7 +132,7 @@ impl LevelsMenu {
             };
             lines.push(row.line(view));
         }
-        lines.extend(self.selection.position(view.theme));
+        lines.extend(self.list.position(view.theme));
         lines
     }
 
