@@ -10,18 +10,17 @@ use std::time::{Duration, Instant};
 use pi_coding_agent::Environment;
 use pi_coding_agent::session::AgentSession;
 use pi_tui::input::{Decoder, Reply};
-use pi_tui::screen::{Encoder, Frame, FullScreen, RegularScreen, Scrollbar, Size, WheelLines};
-use pi_tui::terminal::{
-    Capabilities, Change, Guard, ImageProtocol, Mode, Modes, Reflow, Startup, sequences,
-};
+use pi_tui::screen::{Frame, FullScreen, RegularScreen, Size};
+use pi_tui::terminal::{Capabilities, Change, Guard, Mode, Modes, Startup, sequences};
 use pi_tui::theme::TerminalColors;
 use pi_tui::{Blocks, Line, PlacedOverlay, View};
 
 use skipped::Skipped;
+use switch::screen;
 
 use super::keyboard::{self, Keyboard, Switch};
 use super::output::Output;
-use super::preferences::{self, Preferences, ScrollbarMode, TuiMode};
+use super::preferences::{self, Preferences};
 use super::themes::Themes;
 use super::transcript::ImageLimits;
 use crate::program::{DrawnScreen, Program};
@@ -458,42 +457,6 @@ impl Display {
         let _ = self.terminal.stop();
         (self.program.screen_closed)();
     }
-}
-
-fn screen(preferences: &Preferences, size: Size, capabilities: &Capabilities) -> Screen {
-    let encoder = encoder(capabilities);
-    let images = capabilities.images.filter(|_| preferences.show_images);
-    match preferences.mode {
-        TuiMode::Regular => {
-            let mut screen = RegularScreen::new(size, encoder);
-            screen.set_reflows(capabilities.reflow != Reflow::Keeps);
-            screen.set_images(images);
-            Screen::Regular(Box::new(screen))
-        }
-        TuiMode::Fullscreen => {
-            let mut screen = FullScreen::new(size, encoder);
-            // Images of iTerm2 cannot be removed when the view scrolls.
-            screen.set_images(images.filter(|protocol| *protocol == ImageProtocol::Kitty));
-            configure(&mut screen, preferences);
-            Screen::Full(Box::new(screen))
-        }
-    }
-}
-
-/// Uses the settings of the full screen that may change.
-fn configure(screen: &mut FullScreen, preferences: &Preferences) {
-    screen.set_wheel_lines(preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed));
-    screen.set_scrollbar(match preferences.scrollbar {
-        ScrollbarMode::Always => Scrollbar::Always,
-        ScrollbarMode::Hidden => Scrollbar::Hidden,
-        ScrollbarMode::Auto => Scrollbar::Auto,
-    });
-}
-
-fn encoder(capabilities: &Capabilities) -> Encoder {
-    let mut encoder = Encoder::new(capabilities.color_depth);
-    encoder.hyperlinks = capabilities.hyperlinks;
-    encoder
 }
 
 fn size_of(terminal: &Guard, fallback: Size) -> Size {

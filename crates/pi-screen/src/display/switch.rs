@@ -1,9 +1,10 @@
-//! Changed settings of the screen, used while it is shown.
+//! The screen of a mode, and changed settings that are used while it is shown.
 
-use pi_tui::terminal::Mode;
+use pi_tui::screen::{Encoder, FullScreen, RegularScreen, Scrollbar, Size, WheelLines};
+use pi_tui::terminal::{Capabilities, ImageProtocol, Mode, Reflow};
 
-use super::super::preferences::{Preferences, TuiMode};
-use super::{Display, FLUSH_TIMEOUT, Screen, configure, screen};
+use super::super::preferences::{Preferences, ScrollbarMode, TuiMode};
+use super::{Display, FLUSH_TIMEOUT, Screen};
 
 impl Display {
     /// Uses the mode of the screen, the mouse, the cursor, the scroll bar and the wheel of the
@@ -47,4 +48,41 @@ impl Display {
         // The terminal gets other modes when it has everything that was written for the old ones.
         self.output.flush(FLUSH_TIMEOUT);
     }
+}
+
+/// Creates the screen of a mode.
+pub(super) fn screen(preferences: &Preferences, size: Size, capabilities: &Capabilities) -> Screen {
+    let encoder = encoder(capabilities);
+    let images = capabilities.images.filter(|_| preferences.show_images);
+    match preferences.mode {
+        TuiMode::Regular => {
+            let mut screen = RegularScreen::new(size, encoder);
+            screen.set_reflows(capabilities.reflow != Reflow::Keeps);
+            screen.set_images(images);
+            Screen::Regular(Box::new(screen))
+        }
+        TuiMode::Fullscreen => {
+            let mut screen = FullScreen::new(size, encoder);
+            // Images of iTerm2 cannot be removed when the view scrolls.
+            screen.set_images(images.filter(|protocol| *protocol == ImageProtocol::Kitty));
+            configure(&mut screen, preferences);
+            Screen::Full(Box::new(screen))
+        }
+    }
+}
+
+/// Uses the settings of the full screen that may change.
+fn configure(screen: &mut FullScreen, preferences: &Preferences) {
+    screen.set_wheel_lines(preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed));
+    screen.set_scrollbar(match preferences.scrollbar {
+        ScrollbarMode::Always => Scrollbar::Always,
+        ScrollbarMode::Hidden => Scrollbar::Hidden,
+        ScrollbarMode::Auto => Scrollbar::Auto,
+    });
+}
+
+fn encoder(capabilities: &Capabilities) -> Encoder {
+    let mut encoder = Encoder::new(capabilities.color_depth);
+    encoder.hyperlinks = capabilities.hyperlinks;
+    encoder
 }
