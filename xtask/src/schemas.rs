@@ -1,7 +1,7 @@
 //! `cargo xtask schemas`: writes the JSON Schemas of the user's files, from their types, and
 //! `docs/settings.md` from one of them.
 //!
-//! Examples of pi-coding-agent and pi-converge write them, so that the other tasks need not build
+//! Examples of pi-models and pi-converge write them, so that the other tasks need not build
 //! these. Tests there fail if they are out of date.
 
 mod settings_page;
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), SchemasError> {
     if !arguments.is_empty() {
         return Err(SchemasError::Usage);
     }
-    for package in ["pi-coding-agent", "pi-converge"] {
+    for package in ["pi-models", "pi-converge"] {
         let status = repository::cargo()
             .args(["run", "--quiet", "--package", package, "--example", "schemas", "--"])
             .arg(repository::root().join("docs/schemas"))

@@ -24,6 +24,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::{AgentTool, Budget};
+use pi_config::resolve_session_directory;
+use pi_config::resources::{ResourceFlags, invalid_flags};
 use pi_protocol::{Model, Provider, ThinkingLevel};
 use pi_session::{Session, newer_unreadable};
 use pi_tools::supervisor::Supervisor;
@@ -37,8 +39,6 @@ pub use extensions::OpenExtension;
 pub use guarding::load_guard;
 pub use model::initial_session_model;
 pub use packages::{ConfiguredPackage, configured_packages, package_themes};
-use pi_config::resolve_session_directory;
-use pi_config::resources::{ResourceFlags, invalid_flags};
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChoice, ToolFilter, ToolSelection};
@@ -51,13 +51,13 @@ pub(crate) use workspace::own_variables;
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{AnnounceCall, Approvals, Approver, Guard, GuardError};
 use crate::mcp::{ConfiguredServer, OpenPage};
-use crate::models::{CredentialName, ModelRegistry, SelectModelError};
 use crate::omissions::Omission;
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
 use crate::session::{AgentSession, SessionEvent, StartReason};
 use crate::session_selector::{SelectSessionError, SessionSelector};
 use crate::tap::Tap;
 use crate::{Diagnostic, Environment};
+use pi_models::{CredentialName, ModelRegistry, SelectModelError};
 use services::Built;
 
 /// Decisions of a program about its agent. [`AgentOptions::new`] leaves everything to the user.
@@ -309,7 +309,8 @@ pub async fn add_registered_providers(
     models: &ModelRegistry,
 ) -> Vec<Diagnostic> {
     let (loaded, mut problems) = load_extensions(options).await;
-    models.set_registered(loaded.extensions.registry());
+    let registry = loaded.extensions.registry();
+    models.set_registered(registry.generation(), || registry.registrations());
     loaded.extensions.unload();
     problems.extend(loaded.failures.iter().map(ExtensionFailure::diagnostic));
     problems

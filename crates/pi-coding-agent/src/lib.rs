@@ -55,13 +55,11 @@ pub mod guardrails;
 pub mod hooks;
 #[doc(hidden)]
 pub mod mcp;
-#[doc(hidden)]
-pub mod models;
 mod omissions;
 mod output;
+mod redacted_session;
 pub mod rpc;
 mod runtime;
-mod secrets;
 pub mod session;
 mod session_selector;
 mod tap;
@@ -72,12 +70,12 @@ pub use create::{
     NotCreated, OpenExtension, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, UserShell,
     WrapExecutor, create_agent_session, find_flags, find_omissions,
 };
-pub use models::{CredentialError, ModelRegistry, SelectModelError};
 pub use omissions::Omission;
 pub use pi_config::resources::{
     ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt,
 };
 pub use pi_config::{Diagnostic, Environment, Severity, ToolChange, suggest};
+pub use pi_models::{CredentialError, ModelRegistry, SelectModelError};
 pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector, by_name, session_index};
@@ -96,4 +94,6 @@ pub use create::{
     load_guard, load_resources, load_settings, package_themes,
 };
 #[doc(hidden)]
-pub use secrets::{configured_secrets, redacted_session};
+pub use pi_models::{self as models, configured_secrets};
+#[doc(hidden)]
+pub use redacted_session::redacted_session;

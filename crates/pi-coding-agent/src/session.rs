@@ -53,6 +53,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pi_agent::{Agent, RunSettings};
+use pi_models::ModelRegistry;
 use pi_protocol::{Entry, OutputSchema, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
@@ -92,7 +93,6 @@ use crate::extension::{
 };
 use crate::guard::{EmitDecision, Guard};
 use crate::mcp::McpServers;
-use crate::models::ModelRegistry;
 use crate::tool_search::ToolIndex;
 use cache_health::CacheHealth;
 use cache_warming::CacheWarmer;

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pi_config::Settings;
+use pi_models::{
+    ModelOrigin, ModelRegistry, ModelRequest, ScopedName, SelectModelError, UnusableModel,
+    initial_model, local, model_scope, restore_failure, thinking_level,
+};
 use pi_protocol::{Model, ThinkingLevel};
 use pi_session::Outline;
 
@@ -11,10 +15,6 @@ use super::services::Services;
 use super::{AgentOptions, CustomModel};
 use crate::Diagnostic;
 use crate::extension::RunMode;
-use crate::models::{
-    ModelOrigin, ModelRegistry, ModelRequest, ScopedName, SelectModelError, UnusableModel,
-    initial_model, local, model_scope, restore_failure, thinking_level,
-};
 use crate::session::ScopedModel;
 
 /// The model of a session, its thinking level, and the models to cycle through.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pi_agent::AgentTool;
 use pi_config::resources::Resources;
 use pi_config::{AuthStore, Settings, SettingsStore};
+use pi_models::{ModelRegistry, ModelsFile};
 use pi_protocol::{Provider, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::toolset;
@@ -24,7 +25,6 @@ use crate::extension::{DiscoveredResources, Extension, ExtensionFailure};
 use crate::guard::{Guarded, ToolOrigin};
 use crate::guardrails;
 use crate::hooks::{self, CommandRunner, Hooks};
-use crate::models::{ModelRegistry, ModelsFile};
 use crate::omissions::{self, Omission};
 use crate::runtime::WeakAgentRuntime;
 use crate::session::{AgentSession, Meter, SessionParts, SessionSettings};
@@ -237,7 +237,8 @@ impl Services {
             (options.model, options.provider, options.thinking_level) = (None, None, None);
         }
         // Providers of extensions take part in the choice of the model.
-        self.registry.set_registered(extensions.registry());
+        let registered = extensions.registry();
+        self.registry.set_registered(registered.generation(), || registered.registrations());
         let chosen = choose_model(&self.registry, &options, &settings, outline.as_ref()).await?;
         let provider: Arc<dyn Provider> = match &options.custom_model {
             Some(custom) => Arc::clone(&custom.provider),

@@ -1,12 +1,12 @@
 //! The settings of the user, as a session and its requests need them.
 
 use pi_config::Settings;
+use pi_models::Fallbacks;
 use pi_protocol::{CacheRetention, StreamOptions};
 
 use super::AgentOptions;
 use crate::Environment;
 use crate::extension::RunMode;
-use crate::models::Fallbacks;
 use crate::session::SessionSettings;
 
 /// Returns the settings that concern a session.

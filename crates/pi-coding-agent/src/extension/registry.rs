@@ -24,15 +24,16 @@ use serde_json::Value;
 pub use commands::{ArgumentCompleter, Command, CommandHandler, NamedCommand, command_handler};
 pub use flags::{Flag, FlagKind, FlagValue};
 pub use items::{
-    Completion, CompletionProvider, CompletionRequest, Exposure, ProviderRegistration,
-    RenderRequest, RenderTarget, Rendered, RenderedTool, Renderer, Shortcut, Suggestion,
-    Suggestions, ToolRegistration,
+    Completion, CompletionProvider, CompletionRequest, Exposure, RenderRequest, RenderTarget,
+    Rendered, RenderedTool, Renderer, Shortcut, Suggestion, Suggestions, ToolRegistration,
 };
 pub use loadout::{CallableTool, Loadout, LoadoutChange, Namespace, PrepareLoadout};
 pub use mcp_servers::McpRegistration;
 use mcp_servers::ObserveServers;
+pub use pi_models::{
+    ProviderRegistration, Route, RouteReason, RouteRequest, Router, VIRTUAL_API, VirtualModel,
+};
 pub use tool_wait::{ToolWait, WaitForTools};
-pub use virtual_models::{Route, RouteReason, RouteRequest, Router, VIRTUAL_API, VirtualModel};
 
 use super::{Extension, QuestionKind};
 
@@ -265,7 +266,9 @@ impl Registry {
         owner: &str,
         provider: ProviderRegistration,
     ) -> Result<(), RegistryError> {
-        provider.check()?;
+        provider
+            .check()
+            .map_err(|problem| RegistryError::Provider { name: provider.id.clone(), problem })?;
         let mut contents = self.contents();
         contents.providers.retain(|other| other.item.id != provider.id);
         contents.providers.push(Owned::new(owner, provider));

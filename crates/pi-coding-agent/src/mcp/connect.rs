@@ -10,6 +10,7 @@ use pi_mcp::protocol::{
     ClientCapabilities, Elicitation, Era, Implementation, ListChanged, LoggingLevel, Sampling,
 };
 use pi_mcp::transport::{Http, Transport as Way};
+use pi_models::server_secrets;
 use pi_protocol::now_ms;
 use serde_json::json;
 use tokio::time::timeout;
@@ -23,7 +24,6 @@ use super::server::{Link, Server};
 use super::servers::{Shared, Urgency};
 use super::state::ServerState;
 use super::text::{ERROR, clean_line, clean_schema};
-use crate::secrets::server_secrets;
 
 /// The limits of the time of an attempt, which is else the time limit of a request.
 const LIMITS: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(120));

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use pi_guard::secrets::Secrets;
+use pi_models::ModelRegistry;
 use pi_tools::supervisor::Supervisor;
 
 use super::command::OpenPage;
 use crate::Environment;
 use crate::guard::Guard;
-use crate::models::ModelRegistry;
 
 /// The surroundings of servers.
 #[derive(Clone)]

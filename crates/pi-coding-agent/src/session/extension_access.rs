@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::arguments;
+use pi_models::ModelRegistry;
 use pi_protocol::{Entry, Model, Provider};
 use pi_session::SessionError;
 use serde_json::{Map, Value};
 
 use super::AgentSession;
 use crate::extension::ToolWait;
-use crate::models::ModelRegistry;
 
 impl AgentSession {
     /// Appends an entry of an extension, which the model does not see.

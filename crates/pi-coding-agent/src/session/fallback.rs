@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use pi_ai::{FailureKind, ProviderFailure, is_context_overflow, is_retryable};
+use pi_models::{ModelRequest, RequestedModel};
 use pi_protocol::{AssistantMessage, Model, ModelCost, StopReason};
 use pi_session::compaction::CheckTime;
 use serde_json::json;
 
 use super::event::last_answer;
 use super::{AgentSession, FallbackReason, ModelKey, ModelSource, SessionEvent};
-use crate::models::{ModelRequest, RequestedModel};
 
 /// Type of the entry that records the reason of a switch. The `model_change` entry follows.
 const ENTRY: &str = "pi.model-fallback";

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pi_agent::AgentTool;
 use pi_config::ToolChange;
 use pi_config::resources::SystemPromptOptions;
+use pi_models::ModelRegistry;
 use pi_protocol::{Model, Provider, StreamOptions, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::Workspace;
@@ -16,7 +17,6 @@ use crate::create::ToolFilter;
 use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
 use crate::mcp::McpServers;
-use crate::models::ModelRegistry;
 use crate::runtime::WeakAgentRuntime;
 use crate::tap::Tap;
 

@@ -5,12 +5,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pi_models::Chain;
 use pi_protocol::CancelToken;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::Intervention;
-use crate::models::Chain;
 
 /// The phase with its transitions.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pi_agent::Outcome;
 use pi_config::resources::SystemPromptOptions;
+use pi_models::UnusableModel;
 use pi_protocol::{AgentMessage, ImageContent, Message, MessageContent, SystemMessage, now_ms};
 use pi_session::ExtensionMessage;
 use pi_session::compaction::CheckTime;
@@ -16,7 +17,6 @@ use crate::extension::{
     BeforeAgentStart, BeforePrompt, FirstMessage, Input, InputAction, InputSource, PromptDecision,
     QuestionKind,
 };
-use crate::models::UnusableModel;
 
 /// Queue for a prompt that comes during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pi_models::ModelRegistry;
 use pi_protocol::{
     AssistantStream, CancelToken, HttpResponseInfo, Model, Provider, Request, RequestHooks,
 };
@@ -13,7 +14,6 @@ use super::{AgentSession, SessionEvent, WeakAgentSession};
 use crate::extension::{
     BeforeProviderHeaders, BeforeProviderRequest, HeaderMap, QuestionKind, Registry,
 };
-use crate::models::ModelRegistry;
 
 /// Sends each request to the extension that registered the model's provider, else to the client.
 pub(super) struct RoutingProvider {

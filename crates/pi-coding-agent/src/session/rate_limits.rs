@@ -75,10 +75,7 @@ impl AgentSession {
 }
 
 /// Returns the name of the credential of a provider's requests.
-pub(super) fn credential_name(
-    models: Option<&crate::models::ModelRegistry>,
-    provider: &str,
-) -> String {
+pub(super) fn credential_name(models: Option<&pi_models::ModelRegistry>, provider: &str) -> String {
     match models {
         Some(models) => models.credential_name(provider).to_string(),
         None => provider.to_owned(),

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use pi_ai::retry::{RetryEvent, RetryPolicy, retry_turn};
+use pi_models::Chain;
 use pi_protocol::{
     AssistantMessage, AssistantStream, CancelToken, MessageBuilder, Model, Provider, Request,
     Source, StopReason, complete,
@@ -15,7 +16,6 @@ use pi_protocol::{
 use tokio::sync::mpsc;
 
 use super::{AgentSession, CompactionReason, SessionEvent, SummarySource, fallback};
-use crate::models::Chain;
 
 /// Calls the session's provider and emits an event for each retry.
 pub(super) struct RetryingProvider {

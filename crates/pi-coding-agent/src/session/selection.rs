@@ -10,7 +10,7 @@ use pi_session::{EffectsResolver, SessionError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::models::{CredentialSource, UnusableModel, initial_model};
+use pi_models::{CredentialSource, UnusableModel, initial_model};
 
 use super::{AgentSession, ModelSource, SessionEvent, SettingChange};
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use pi_agent::{Limits, QueueMode, RepetitionLimits, SteeringDelivery};
 use pi_config::settings::CacheWarmingMode;
+use pi_models::Fallbacks;
 use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 
 use super::{AgentSession, lock};
-use crate::models::Fallbacks;
 pub use pi_config::settings::{CompactionOverride, RetrySettings};
 
 /// Settings of the user that concern a session.

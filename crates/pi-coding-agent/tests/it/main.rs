@@ -9,14 +9,9 @@ mod examples;
 mod extensions;
 mod forced_prompt;
 mod guard;
-mod local_servers;
-mod logins;
 #[cfg(unix)]
 mod mcp;
 mod mcp_files;
-mod model_listing;
-mod model_registry;
-mod models_file;
 mod network;
 mod output;
 mod packages;
@@ -27,6 +22,8 @@ mod rpc_document;
 mod runtime;
 mod session;
 mod session_start;
+#[allow(dead_code)] // Shared with the tests of pi-models, which use all of it.
+#[path = "../../../pi-models/tests/it/socket.rs"]
 mod socket;
 mod summaries;
 mod test_session;

@@ -1,15 +1,13 @@
-//! Registered items that are plain records: tools, shortcuts, providers, renderers, completions.
+//! Registered items that are plain records: tools, shortcuts, renderers, completions.
 
 use std::fmt;
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, BoxFuture};
-use pi_protocol::Provider;
 use serde_json::{Value, json};
 
+use super::CommandHandler;
 use super::loadout::PrepareLoadout;
-use super::{CommandHandler, RegistryError};
-use crate::models::{ProviderLogin, ProviderRecord};
 
 /// A tool of an extension.
 #[derive(Clone)]
@@ -185,59 +183,6 @@ pub struct Shortcut {
 impl fmt::Debug for Shortcut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shortcut").field("key", &self.key).finish_non_exhaustive()
-    }
-}
-
-/// A provider of an extension, or changes to one that exists.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct ProviderRegistration {
-    /// Id of the provider.
-    pub id: String,
-    /// Configuration, as `models.json` has it under `providers`.
-    pub config: Value,
-    /// Answers the requests of the provider instead of the built-in client.
-    pub stream: Option<Arc<dyn Provider>>,
-    /// Signs in to the provider.
-    pub login: Option<ProviderLogin>,
-}
-
-impl ProviderRegistration {
-    /// Registers a provider with a configuration, as `models.json` has it under `providers`.
-    pub fn new(id: impl Into<String>, config: Value) -> Self {
-        Self { id: id.into(), config, stream: None, login: None }
-    }
-
-    /// Sets the implementation that answers the requests.
-    #[must_use]
-    pub fn stream(mut self, provider: Arc<dyn Provider>) -> Self {
-        self.stream = Some(provider);
-        self
-    }
-
-    /// Sets the login of the provider.
-    #[must_use]
-    pub fn login(mut self, login: ProviderLogin) -> Self {
-        self.login = Some(login);
-        self
-    }
-
-    pub(super) fn check(&self) -> Result<(), RegistryError> {
-        self.record().map(drop)
-    }
-
-    /// Parses the configuration.
-    pub(crate) fn record(&self) -> Result<ProviderRecord, RegistryError> {
-        serde_json::from_value(self.config.clone()).map_err(|error| RegistryError::Provider {
-            name: self.id.clone(),
-            problem: error.to_string(),
-        })
-    }
-}
-
-impl fmt::Debug for ProviderRegistration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProviderRegistration").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

@@ -6,7 +6,7 @@ use pi_mcp::BoxFuture;
 use pi_mcp::transport::{Authorization, Challenge, Verdict};
 use secrecy::ExposeSecret as _;
 
-use crate::models::ModelRegistry;
+use pi_models::ModelRegistry;
 
 /// Sends the token with which requests to a provider are made.
 pub(super) struct ProviderTokens {

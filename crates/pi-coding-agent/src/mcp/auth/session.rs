@@ -7,6 +7,7 @@ use pi_config::{ConfigError, ValueResolver};
 use pi_guard::secrets::Secrets;
 use pi_mcp::sign_in::{self, Registration, Settings, SignIn};
 use pi_mcp::transport::Authorization;
+use pi_models::ModelRegistry;
 use pi_protocol::CancelToken;
 use pi_web::WebClient;
 use pi_web::oauth::{Interaction, OauthError};
@@ -17,7 +18,6 @@ use super::provider::ProviderTokens;
 use super::server::ServerTokens;
 use crate::Environment;
 use crate::mcp::config::{ClientRegistration, HttpServer, OauthConfig};
-use crate::models::ModelRegistry;
 
 /// The sign-ins of a session. Clones share them.
 #[derive(Clone)]

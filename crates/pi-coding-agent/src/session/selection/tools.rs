@@ -79,7 +79,8 @@ impl AgentSession {
     pub(in crate::session) fn read_registry(&self) {
         self.activate_added(true);
         if let Some(models) = &self.0.models {
-            models.set_registered(self.0.extensions.registry());
+            let registry = self.0.extensions.registry();
+            models.set_registered(registry.generation(), || registry.registrations());
         }
     }
 

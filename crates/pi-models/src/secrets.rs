@@ -1,0 +1,129 @@
+//! The secrets of this program, in its files and variables.
+
+use std::fs::Metadata;
+use std::path::Path;
+
+use pi_config::Environment;
+use pi_config::{AuthStore, StoredCredential};
+use pi_guard::secrets::{environment_secrets, looks_random};
+use serde_json::Value;
+
+use crate::file::ModelsFile;
+
+/// Names of files with variables in a working directory.
+const VARIABLE_FILES: [&str; 5] =
+    [".env", ".env.local", ".env.development", ".env.production", ".env.test"];
+/// Largest file with variables that is read.
+const MOST_VARIABLES: u64 = 64 * 1024;
+
+/// Collects the secrets of the environment, of `auth.json`, of `models.json` and of `.env` files in
+/// the working directory. Runs no commands; a file that cannot be read has no secrets.
+pub fn configured_secrets(environment: &Environment) -> Vec<String> {
+    let mut found = Collector::default();
+    for (name, value) in environment.variables.iter() {
+        found.named(name, value);
+    }
+    let auth = AuthStore::new(&environment.agent_directory);
+    for provider in auth.list().unwrap_or_default() {
+        match auth.get(&provider) {
+            Ok(Some(StoredCredential::ApiKey { key, env, extra })) => {
+                found.values.extend(key);
+                env.iter().for_each(|(name, value)| found.named(name, value));
+                found.long_strings(extra.values());
+            }
+            Ok(Some(StoredCredential::Oauth { access, refresh, extra, .. })) => {
+                found.values.extend([access, refresh]);
+                found.long_strings(extra.values());
+            }
+            _ => {}
+        }
+    }
+    let (models, _) = ModelsFile::load(&environment.agent_directory.join("models.json"));
+    for (_, provider) in models.providers {
+        found.values.extend(provider.api_key);
+        let addresses = provider.models.iter().filter_map(|model| model.base_url.as_ref());
+        addresses.chain(&provider.base_url).for_each(|address| found.named("", address));
+        let models = provider.models.iter().map(|model| &model.facts);
+        let changed = models.chain(provider.model_overrides.values()).map(|facts| &facts.headers);
+        for headers in changed.chain([&provider.headers]) {
+            headers.iter().for_each(|(name, value)| found.header(name, value));
+        }
+    }
+    for name in VARIABLE_FILES {
+        found.variable_file(&environment.cwd.join(name));
+    }
+    let mut values = found.values;
+    // A command that returns a key is not a secret.
+    values.retain(|value| !value.starts_with('!'));
+    values
+}
+
+/// Returns the secrets among the headers of a request.
+pub fn header_secrets<'a>(
+    headers: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> Vec<String> {
+    let mut found = Collector::default();
+    headers.into_iter().for_each(|(name, value)| found.header(name, value));
+    found.values
+}
+
+/// Returns the secrets among the variables or headers of an MCP server. Their values are configured
+/// one by one, so a value that looks like a secret is one under any name.
+pub fn server_secrets(values: &[(String, String)]) -> Vec<String> {
+    let mut found = Collector::default();
+    for (name, value) in values {
+        found.header(name, value);
+        if looks_random(value) {
+            found.values.push(value.clone());
+        }
+    }
+    found.values
+}
+
+/// Collects secrets from named values.
+#[derive(Default)]
+struct Collector {
+    values: Vec<String>,
+}
+
+impl Collector {
+    fn named(&mut self, name: &str, value: &str) {
+        self.values.extend(environment_secrets(&[(name.to_owned(), value.to_owned())]));
+    }
+
+    /// Adds the values of a file with variables that have the name of a secret or look like one.
+    fn variable_file(&mut self, path: &Path) {
+        let is_small = |file: &Metadata| file.is_file() && file.len() <= MOST_VARIABLES;
+        if !std::fs::metadata(path).is_ok_and(|file| is_small(&file)) {
+            return;
+        }
+        for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
+            let line = line.trim();
+            let Some((name, value)) = line.strip_prefix("export ").unwrap_or(line).split_once('=')
+            else {
+                continue;
+            };
+            let value = value.trim().trim_matches(['"', '\'']);
+            if looks_random(value) {
+                self.values.push(value.to_owned());
+            } else {
+                self.named(name.trim(), value);
+            }
+        }
+    }
+
+    fn header(&mut self, name: &str, value: &str) {
+        if name.to_ascii_lowercase().ends_with("authorization") {
+            // The key follows the scheme.
+            self.values.push(value.split_once(' ').map_or(value, |(_, key)| key).to_owned());
+        } else {
+            self.named(&name.replace('-', "_"), value);
+        }
+    }
+
+    /// Adds long strings: a login may store other tokens too, but short strings are none.
+    fn long_strings<'a>(&mut self, values: impl Iterator<Item = &'a Value>) {
+        let strings = values.filter_map(Value::as_str).filter(|text| text.len() >= 24);
+        self.values.extend(strings.map(str::to_owned));
+    }
+}
