@@ -1,7 +1,7 @@
 //! The MCP servers that a client brings to a session.
 
-use pi_coding_agent::mcp::config::ServerConfig;
-use pi_coding_agent::mcp::{ConfiguredServer, Origin};
+use pi_config::mcp::ServerConfig;
+use pi_config::mcp::{ConfiguredServer, Origin};
 use pi_jsonrpc::Error;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::guard::Approvals;
-use pi_coding_agent::mcp::ConfiguredServer;
 use pi_coding_agent::{AgentOptions, AgentRuntime, Environment, SessionSelector, WrapExecutor};
+use pi_config::mcp::ConfiguredServer;
 use serde_json::{Value, json};
 
 /// Opens sessions. The error is a sentence for the user.

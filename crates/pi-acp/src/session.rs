@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_coding_agent::guard::Approvals;
-use pi_coding_agent::mcp::ConfiguredServer;
 use pi_coding_agent::session::Subscription;
 use pi_coding_agent::{AgentRuntime, AgentSession, SessionSelector};
+use pi_config::mcp::ConfiguredServer;
 use pi_jsonrpc::Error;
 use pi_protocol::CancelToken;
 use serde_json::Value;

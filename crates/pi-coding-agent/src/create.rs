@@ -8,7 +8,6 @@ mod builtins;
 mod checkpointing;
 mod extensions;
 mod guarding;
-mod mcp;
 mod model;
 mod packages;
 mod services;
@@ -24,6 +23,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::{AgentTool, Budget};
+use pi_config::mcp::ConfiguredServer;
 use pi_config::resolve_session_directory;
 use pi_config::resources::{ResourceFlags, invalid_flags};
 use pi_protocol::{Model, Provider, ThinkingLevel};
@@ -33,12 +33,13 @@ use pi_tools::{ConnectError, Executor, ExecutorSpec};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-pub use builtins::BuiltinExtension;
+pub use builtins::{BuiltinExtension, SessionSurroundings};
 pub(crate) use extensions::LoadedExtensions;
 pub use extensions::OpenExtension;
 pub use guarding::load_guard;
 pub use model::initial_session_model;
 pub use packages::{ConfiguredPackage, configured_packages, package_themes};
+use pi_models::{CredentialName, ModelRegistry, SelectModelError};
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChoice, ToolFilter, ToolSelection};
@@ -46,19 +47,19 @@ pub use trust::load_settings;
 use user_resources::find_extensions;
 pub use user_resources::load_resources;
 pub use user_shell::UserShell;
-pub(crate) use workspace::own_variables;
 
 use crate::extension::{Extension, ExtensionFailure, Flag, NoUi, RunMode, Ui};
 use crate::guard::{AnnounceCall, Approvals, Approver, Guard, GuardError};
-use crate::mcp::{ConfiguredServer, OpenPage};
 use crate::omissions::Omission;
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
 use crate::session::{AgentSession, SessionEvent, StartReason};
 use crate::session_selector::{SelectSessionError, SessionSelector};
 use crate::tap::Tap;
 use crate::{Diagnostic, Environment};
-use pi_models::{CredentialName, ModelRegistry, SelectModelError};
 use services::Built;
+
+/// Opens a page in the user's browser.
+pub type OpenPage = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Decisions of a program about its agent. [`AgentOptions::new`] leaves everything to the user.
 #[derive(Clone)]

@@ -18,6 +18,7 @@ mod registry;
 mod runner;
 mod ui;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use pi_agent::BoxFuture;
@@ -65,7 +66,7 @@ pub type Reply<'a, T> = BoxFuture<'a, Result<T, ExtensionError>>;
 ///
 /// Contract: `path` returns at once and always the same text. The other methods may fail, panic or
 /// wait; the session contains each call. Extensions are called in load order, one after another.
-pub trait Extension: Send + Sync {
+pub trait Extension: Any + Send + Sync {
     /// Returns the name of the extension in reports: its path, or `builtin:name`.
     fn path(&self) -> &str;
 

@@ -53,8 +53,6 @@ pub mod extension;
 pub mod guard;
 pub mod guardrails;
 pub mod hooks;
-#[doc(hidden)]
-pub mod mcp;
 mod omissions;
 mod output;
 mod redacted_session;
@@ -67,8 +65,9 @@ pub mod tool_search;
 
 pub use create::{
     AgentOptions, BuiltinExtension, CreateError, Created, CustomModel, MixedToolEntries,
-    NotCreated, OpenExtension, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, UserShell,
-    WrapExecutor, create_agent_session, find_flags, find_omissions,
+    NotCreated, OpenExtension, OpenPage, SessionSurroundings, ToolChoice, ToolFilter,
+    ToolSelection, UnknownToolError, UserShell, WrapExecutor, create_agent_session, find_flags,
+    find_omissions,
 };
 pub use omissions::Omission;
 pub use pi_config::resources::{

@@ -49,6 +49,7 @@ mod tree;
 mod turn;
 mod virtual_model;
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -89,10 +90,9 @@ pub use turn::{BegunTurn, EndedTurn, RunUsage, Turn, failure_outcome};
 pub use crate::output::{OutputContract, SUBMIT_RESULT, SchemaError, Violation};
 
 use crate::extension::{
-    Ask, Asked, ExtensionContext, ExtensionFailure, Extensions, NotifyKind, Ui,
+    Ask, Asked, Extension, ExtensionContext, ExtensionFailure, Extensions, NotifyKind, Ui,
 };
 use crate::guard::{EmitDecision, Guard};
-use crate::mcp::McpServers;
 use crate::tool_search::ToolIndex;
 use cache_health::CacheHealth;
 use cache_warming::CacheWarmer;
@@ -154,7 +154,6 @@ struct Inner {
     extensions: Extensions,
     context: ExtensionContext,
     guard: Option<Arc<Guard>>,
-    mcp: Option<McpServers>,
     this: WeakAgentSession,
     log: Mutex<Session>,
     activity: Activity,
@@ -241,7 +240,6 @@ impl AgentSession {
                 extensions: parts.extensions,
                 context,
                 guard: parts.guard,
-                mcp: parts.mcp,
                 this,
                 log: Mutex::new(parts.session),
                 activity: Activity::default(),
@@ -404,9 +402,12 @@ impl AgentSession {
         self.0.guard.as_ref()
     }
 
-    /// Returns the MCP servers; `None` if the session cannot have any.
-    pub fn mcp(&self) -> Option<&McpServers> {
-        self.0.mcp.as_ref()
+    /// Returns the extension of this type, if the session has it.
+    pub fn find_extension<T: Extension>(&self) -> Option<Arc<T>> {
+        let extensions = self.0.extensions.registry().extensions().into_iter();
+        extensions
+            .map(|one| -> Arc<dyn Any + Send + Sync> { one })
+            .find_map(|one| one.downcast().ok())
     }
 
     /// Returns the directory and executor of the tools.

@@ -2,8 +2,13 @@
 //! that the library does not read them itself and tests need no separate process.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Variables about a session, which an agent inside of another must not inherit.
+const OWN_VARIABLES: &[&str] =
+    &["PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL"];
 
 /// The directories and variables of the process.
 #[derive(Debug, Clone)]
@@ -41,6 +46,13 @@ impl Environment {
     pub fn is_offline(&self) -> bool {
         let value = self.variable("PI_OFFLINE").unwrap_or_default().to_lowercase();
         matches!(value.as_str(), "1" | "true" | "yes")
+    }
+
+    /// Returns the variables of the process without those about a session.
+    pub fn own_variables(&self) -> BTreeMap<OsString, OsString> {
+        let variables = self.variables.iter();
+        let own = variables.filter(|(name, _)| !OWN_VARIABLES.contains(&name.as_str()));
+        own.map(|(name, value)| (name.into(), value.into())).collect()
     }
 
     /// Returns the directory for temporary files.

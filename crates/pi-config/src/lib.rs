@@ -1,7 +1,7 @@
 //! The configuration of the coding agent: the environment of the process, and the files of the user
 //! and of projects.
 //!
-//! Settings, credentials, trust, hooks, guardrails, context files, skills and prompt templates: this
+//! Settings, credentials, trust, MCP servers, hooks, guardrails, context files, skills and prompt templates: this
 //! crate finds, reads, checks, merges and writes them. Other programs read and write the same files
 //! at the same time. Every write takes the lock that they take, starts from a fresh read, and keeps
 //! unknown content. A problem with a file is a [`Diagnostic`], and the rest still loads.
@@ -22,12 +22,14 @@ mod diagnostic;
 mod directories;
 mod environment;
 mod error;
+mod exposure;
 pub mod file;
 mod file_schema;
 pub mod guardrails;
 pub mod hooks;
 pub mod lock;
 mod matcher;
+pub mod mcp;
 mod resolver;
 pub mod resources;
 mod schemas;
@@ -42,6 +44,7 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use directories::{SessionDirectory, agent_directory, resolve_session_directory};
 pub use environment::Environment;
 pub use error::ConfigError;
+pub use exposure::Exposure;
 pub use file_schema::file_schema;
 pub use matcher::{Matcher, MatcherError};
 pub use resolver::{CommandRuns, ValueResolver};

@@ -47,9 +47,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
+use pi_coding_agent::OpenPage;
 use pi_coding_agent::config::{SettingsScope, SettingsStore, Trust};
 use pi_coding_agent::extension::Ui;
-use pi_coding_agent::mcp::OpenPage;
 use pi_coding_agent::session::{SessionEvent, SessionListener};
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, AgentSession, Environment, SessionSelector, load_settings,

@@ -3,6 +3,7 @@
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::config::Settings;
+
 pub(super) use pi_coding_agent::config::settings::{
     DoubleEscape, ImageProtocol, QuietStartup, ScreenSettings as Preferences, ScrollbarMode,
     TuiMode,

@@ -41,7 +41,7 @@ pub(crate) fn opener(options: &AgentOptions) -> OpenExtension {
 /// Returns the built-in extensions. They cost nothing until one of their tools is called.
 pub(crate) fn builtins(environment: &Environment) -> Vec<BuiltinExtension> {
     let workers = environment.variable("PI_CODEMODE_MAX_WORKERS").map(str::to_owned);
-    vec![codemode::builtin(workers), tool_search::builtin()]
+    vec![pi_mcp_host::builtin(), codemode::builtin(workers), tool_search::builtin()]
 }
 
 /// Returns the rule for the rights of extensions: trusted code, as in pi, unless a profile

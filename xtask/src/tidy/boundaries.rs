@@ -46,6 +46,16 @@ const RULES: &[Rule] = &[
     Rule { name: "pi-mcp", must_not: Reach(&["pi-ai"]), why: "tools and logins need no model" },
     Rule { name: "pi-tui", must_not: DependOnOurs(&[]), why: "it draws without knowing agents" },
     Rule {
+        name: "pi-config",
+        must_not: Reach(&["pi-models", "pi-coding-agent"]),
+        why: "it reads files for sessions without knowing them",
+    },
+    Rule {
+        name: "pi-models",
+        must_not: Reach(&["pi-coding-agent"]),
+        why: "a model is chosen without knowing sessions and extensions",
+    },
+    Rule {
         name: "pi-protocol",
         must_not: Reach(&["tokio", "reqwest", "hyper", "rustls"]),
         why: "the shared types do no I/O",
@@ -74,11 +84,21 @@ const OWNERS: &[(&str, &str)] = &[
 const UPPER_LAYERS: &[(&str, &[&str])] = &[
     (
         "pi-coding-agent",
-        &["pi-acp", "pi-converge", "pi-extensions", "pi-host", "pi-packages", "pi-screen", "pi"],
+        &[
+            "pi-acp",
+            "pi-converge",
+            "pi-extensions",
+            "pi-host",
+            "pi-mcp-host",
+            "pi-packages",
+            "pi-screen",
+            "pi",
+        ],
     ),
     ("pi-acp", &["pi"]),
     ("pi-converge", &["pi"]),
     ("pi-host", &["pi-screen", "pi"]),
+    ("pi-mcp-host", &["pi-extensions", "pi-screen", "pi"]),
     ("pi-screen", &["pi"]),
     ("pi-tui", &["pi-extensions", "pi-screen", "pi"]),
     ("pi-extensions", &["pi"]),
@@ -195,7 +215,7 @@ mod tests {
             (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi-screen, pi may"),
             (
                 &[("pi-ai", "pi-coding-agent")],
-                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-packages, pi-screen, pi may",
+                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-mcp-host, pi-packages, pi-screen, pi may",
             ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];

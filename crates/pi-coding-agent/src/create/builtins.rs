@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use pi_config::{Settings, SettingsScope, SettingsStore};
+use pi_models::ModelRegistry;
 
 use super::AgentOptions;
-use crate::extension::Extension;
+use crate::Diagnostic;
+use crate::extension::{Extension, Registry};
+use crate::guard::Guard;
 
 /// Beginning of the paths of built-in extensions.
 pub(super) const BUILTIN: &str = "builtin:";
@@ -14,7 +17,32 @@ pub(super) const BUILTIN: &str = "builtin:";
 #[derive(Clone)]
 pub struct BuiltinExtension {
     path: &'static str,
-    open: Arc<dyn Fn(&Settings) -> Arc<dyn Extension> + Send + Sync>,
+    open: Open,
+}
+
+#[derive(Clone)]
+enum Open {
+    /// An extension that the user can leave out.
+    Optional(Arc<dyn Fn(&Settings) -> Arc<dyn Extension> + Send + Sync>),
+    /// A part of the session.
+    Part(Arc<dyn Fn(&mut SessionSurroundings<'_>) -> Option<Arc<dyn Extension>> + Send + Sync>),
+}
+
+/// The surroundings of a session that is being created, for its parts that other crates implement.
+#[non_exhaustive]
+pub struct SessionSurroundings<'a> {
+    /// Options of the session.
+    pub options: &'a AgentOptions,
+    /// Guard of the session.
+    pub guard: &'a Arc<Guard>,
+    /// Models and credentials.
+    pub models: &'a ModelRegistry,
+    /// Registrations of the extensions that are loaded.
+    pub registry: &'a Registry,
+    /// Returns true if the project is trusted now. The decision may change with a reload.
+    pub is_trusted: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// Collects problems in the user's files.
+    pub diagnostics: &'a mut Vec<Diagnostic>,
 }
 
 impl BuiltinExtension {
@@ -24,7 +52,19 @@ impl BuiltinExtension {
         path: &'static str,
         open: impl Fn(&Settings) -> Arc<dyn Extension> + Send + Sync + 'static,
     ) -> Self {
-        Self { path, open: Arc::new(open) }
+        Self { path, open: Open::Optional(Arc::new(open)) }
+    }
+
+    /// Names a part of every session `builtin:name`, which a reload keeps and which may register
+    /// tools at any time. `open` makes the instance of one session; `None` leaves it out.
+    pub fn of_session(
+        path: &'static str,
+        open: impl Fn(&mut SessionSurroundings<'_>) -> Option<Arc<dyn Extension>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self { path, open: Open::Part(Arc::new(open)) }
     }
 
     /// Returns true unless the options or the settings leave the extension out. An entry of the
@@ -56,7 +96,27 @@ pub(super) fn open_builtins(
     settings: &SettingsStore,
 ) -> Vec<Arc<dyn Extension>> {
     let enabled = options.builtins.iter().filter(|one| one.is_enabled(options, settings));
-    enabled.map(|one| (one.open)(settings.settings())).collect()
+    let open = |one: &BuiltinExtension| match &one.open {
+        Open::Optional(open) => Some(open(settings.settings())),
+        Open::Part(_) => None,
+    };
+    enabled.filter_map(open).collect()
+}
+
+/// Opens the built-in extensions that are parts of the session.
+pub(super) fn open_parts(surroundings: &mut SessionSurroundings<'_>) -> Vec<Arc<dyn Extension>> {
+    let builtins = surroundings.options.builtins.iter();
+    let open = |one: &BuiltinExtension| match &one.open {
+        Open::Part(open) => open(surroundings),
+        Open::Optional(_) => None,
+    };
+    builtins.filter_map(open).collect()
+}
+
+impl std::fmt::Debug for SessionSurroundings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionSurroundings").finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for BuiltinExtension {

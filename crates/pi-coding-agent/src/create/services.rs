@@ -12,7 +12,7 @@ use pi_session::Session;
 use pi_tools::toolset;
 use serde_json::{Map, Value};
 
-use super::builtins::open_builtins;
+use super::builtins::{SessionSurroundings, open_builtins, open_parts};
 use super::checkpointing;
 use super::extensions::{LoadedExtensions, open_all, set_flags};
 use super::guarding::{GuardedSession, GuardedWorkspace};
@@ -265,12 +265,17 @@ impl Services {
         };
         let mut has_extensions = extensions.registry().has_extensions();
         let mut diagnostics = chosen.diagnostics;
-        let mut mcp = None;
-        if let Some((servers, extension)) =
-            self.mcp(&guard, extensions.registry(), &mut diagnostics)
-        {
-            failures.extend(extensions.add_builtin(Arc::new(extension)).await);
-            mcp = Some(servers);
+        let services = self.clone();
+        let mut surroundings = SessionSurroundings {
+            options: &self.options,
+            guard: &guard,
+            models: &self.registry,
+            registry: &extensions.registry().clone(),
+            is_trusted: Arc::new(move || services.is_project_trusted()),
+            diagnostics: &mut diagnostics,
+        };
+        for extension in open_parts(&mut surroundings) {
+            failures.extend(extensions.add_builtin(extension).await);
             has_extensions = true;
         }
         let builtins = open_builtins(&options, &self.settings());
@@ -321,7 +326,6 @@ impl Services {
         parts.set_guard(guard, handle);
         parts.tap = options.tap.clone();
         parts.meter = meter;
-        parts.mcp = mcp;
         let session = AgentSession::new(parts).map_err(SelectSessionError::from)?;
         let omissions = self.omissions.iter().cloned().chain(unknown).collect();
         Ok(Built { session, diagnostics, omissions, failures })

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use globset::{Glob, GlobMatcher};
 use pi_agent::AgentTool;
+use pi_config::mcp::is_mcp_tool;
 use pi_config::settings::default_tools;
 use pi_config::{Settings, ToolChange};
 use pi_protocol::Tool;
 use pi_tools::toolset::{self, Builtin};
-
-use crate::mcp::is_mcp_tool;
 
 /// Restrictions on the tools of a session. The default restricts nothing: the settings decide.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

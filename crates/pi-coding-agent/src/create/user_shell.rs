@@ -13,7 +13,7 @@ use tokio::sync::mpsc::Sender;
 
 use super::guarding::guard_of;
 use super::trust::load_settings;
-use super::workspace::{bash_settings, own_variables};
+use super::workspace::bash_settings;
 use super::{AgentOptions, CreateError};
 use crate::guard::{Guard, describe_refused};
 use crate::session::BashError;
@@ -50,7 +50,7 @@ impl UserShell {
         let plain = Host::default().with_supervisor(options.supervisor.clone());
         let host = guard.host()?.unwrap_or(plain);
         let mut bash = bash_settings(settings.settings(), environment, guard.plan());
-        bash.environment = own_variables(environment);
+        bash.environment = environment.own_variables();
         bash.output_directory = Some(output.to_owned());
         bash.output_limit = SAVED_OUTPUT;
         // The caller knows how long its commands may take.

@@ -1,7 +1,6 @@
 //! The workspace of a session: directory, executor and environment of its tools.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::sync::Arc;
 
 use pi_config::Settings;
@@ -16,17 +15,6 @@ use super::CreateError;
 use super::services::Services;
 use crate::Environment;
 use crate::guard::{Guard, GuardPlan, Walls};
-
-/// Variables about a session, which an agent inside of another must not inherit.
-const OWN_VARIABLES: &[&str] =
-    &["PI_SESSION_ID", "PI_SESSION_FILE", "PI_PROVIDER", "PI_MODEL", "PI_REASONING_LEVEL"];
-
-/// Returns the variables of the process without those about a session.
-pub(crate) fn own_variables(environment: &Environment) -> BTreeMap<OsString, OsString> {
-    let variables = environment.variables.iter();
-    let own = variables.filter(|(name, _)| !OWN_VARIABLES.contains(&name.as_str()));
-    own.map(|(name, value)| (name.into(), value.into())).collect()
-}
 
 /// Returns the settings of commands, without variables.
 pub(super) fn bash_settings(
@@ -66,7 +54,7 @@ impl Services {
         };
         let mut connecting = ConnectOptions::new(host, environment.cwd.clone());
         connecting.home.clone_from(&environment.home);
-        connecting.environment = own_variables(environment);
+        connecting.environment = environment.own_variables();
         let mut connected = connect(&spec, connecting).await?;
         if let Some(wrap) = wrap {
             connected.executor = wrap(connected.executor);
@@ -89,7 +77,7 @@ impl Services {
         bash.base_environment = connected.base_environment;
         // Another machine has an environment of its own; ours may contain its secrets.
         bash.environment = match settings.executor() {
-            ExecutorSpec::Local => own_variables(environment),
+            ExecutorSpec::Local => environment.own_variables(),
             _ => BTreeMap::new(),
         };
         bash.environment.insert("AI_AGENT".into(), "pi".into());

@@ -24,12 +24,13 @@ use serde_json::Value;
 pub use commands::{ArgumentCompleter, Command, CommandHandler, NamedCommand, command_handler};
 pub use flags::{Flag, FlagKind, FlagValue};
 pub use items::{
-    Completion, CompletionProvider, CompletionRequest, Exposure, RenderRequest, RenderTarget,
-    Rendered, RenderedTool, Renderer, Shortcut, Suggestion, Suggestions, ToolRegistration,
+    Completion, CompletionProvider, CompletionRequest, RenderRequest, RenderTarget, Rendered,
+    RenderedTool, Renderer, Shortcut, Suggestion, Suggestions, ToolRegistration,
 };
 pub use loadout::{CallableTool, Loadout, LoadoutChange, Namespace, PrepareLoadout};
 pub use mcp_servers::McpRegistration;
 use mcp_servers::ObserveServers;
+pub use pi_config::Exposure;
 pub use pi_models::{
     ProviderRegistration, Route, RouteReason, RouteRequest, Router, VIRTUAL_API, VirtualModel,
 };

@@ -9,7 +9,7 @@ use pi_protocol::{Entry, Model, Provider};
 use pi_session::SessionError;
 use serde_json::{Map, Value};
 
-use super::AgentSession;
+use super::{AgentSession, SessionEvent};
 use crate::extension::ToolWait;
 
 impl AgentSession {
@@ -27,6 +27,11 @@ impl AgentSession {
     pub async fn report_extension_error(&self, extension: &str, event: &str, error: &str) {
         let failure = crate::extension::ExtensionFailure::from_parts(extension, event, error);
         self.report(vec![failure]).await;
+    }
+
+    /// Reports that extensions registered or removed MCP servers.
+    pub async fn mcp_servers_changed(&self, servers: Vec<Value>) {
+        self.emit(SessionEvent::McpServersChange { servers }).await;
     }
 
     /// Reads the log again, after code outside of the session changed what the model sees.

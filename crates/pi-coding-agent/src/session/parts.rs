@@ -16,7 +16,6 @@ use super::{Meter, ScopedModel, SessionSettings, SettingChange, WeakAgentSession
 use crate::create::ToolFilter;
 use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
-use crate::mcp::McpServers;
 use crate::runtime::WeakAgentRuntime;
 use crate::tap::Tap;
 
@@ -137,8 +136,6 @@ pub struct SessionParts {
     pub meter: Meter,
     /// Sees the requests, or answers them. The guard has its own reference.
     pub tap: Option<Arc<dyn Tap>>,
-    /// The MCP servers.
-    pub mcp: Option<McpServers>,
 }
 
 impl SessionParts {
@@ -173,7 +170,6 @@ impl SessionParts {
             this: WeakAgentSession::default(),
             meter: Meter::default(),
             tap: None,
-            mcp: None,
         }
     }
 

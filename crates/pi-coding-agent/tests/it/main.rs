@@ -9,9 +9,6 @@ mod examples;
 mod extensions;
 mod forced_prompt;
 mod guard;
-#[cfg(unix)]
-mod mcp;
-mod mcp_files;
 mod network;
 mod output;
 mod packages;

@@ -4,6 +4,7 @@ mod both;
 mod credentials;
 mod env;
 mod files;
+mod mcp;
 mod observed;
 mod schemas;
 mod settings;

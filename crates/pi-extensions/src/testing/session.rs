@@ -134,6 +134,7 @@ async fn start(
     options.open_extension = Some(Arc::new(move |source| host.open(source)));
     options.ui = Arc::clone(&ui) as _;
     options.mode = RunMode::Rpc;
+    options.builtins.push(pi_mcp_host::builtin());
     let created = Box::pin(create_agent_session(options)).await?;
     let problems = created.diagnostics.iter().map(ToString::to_string).collect();
     Ok(TestSession { runtime: created.runtime, model, ui, problems, directory, reports })

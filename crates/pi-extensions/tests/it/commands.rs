@@ -91,7 +91,7 @@ async fn servers_are_registered_and_announced() {
     )
     .await;
     let servers = || {
-        let states = probe.trial.runtime.session().mcp().unwrap().states();
+        let states = pi_mcp_host::servers_of(&probe.trial.runtime.session()).unwrap().states();
         states.into_iter().map(|server| server.name).collect::<Vec<_>>()
     };
     assert_eq!(servers(), ["early"]);

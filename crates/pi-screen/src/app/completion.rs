@@ -21,8 +21,8 @@ use pi_coding_agent::extension::{
     Completion as Offered, CompletionProvider, CompletionRequest as Question, Suggestion,
     Suggestions,
 };
-use pi_coding_agent::mcp::McpServers;
 use pi_coding_agent::session::{AgentSession, CommandInfo, CommandSource};
+use pi_mcp_host::servers_of;
 use pi_tui::completion::context::{self, Context};
 use pi_tui::completion::{
     Command, Completer, Completion, CompletionKind, CompletionRequest, Completions as Found,
@@ -223,7 +223,7 @@ fn refresh(app: &mut App) {
 /// Asks the sources again whenever something becomes known of the MCP servers of a session, such as
 /// the prompts of one. Ends with the session.
 pub(crate) fn follow_servers(app: &mut App) {
-    if let Some(changes) = app.session.mcp().map(McpServers::changes) {
+    if let Some(changes) = servers_of(&app.session).map(|servers| servers.changes()) {
         follow(app, changes);
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::config::SettingsStore;
 use pi_tui::theme::Token;
 use pi_tui::{Color, ColorDepth};
 use serde_json::{Map, Value, json};
@@ -12,7 +13,6 @@ use serde_json::{Map, Value, json};
 use super::{Themes, directory, sources};
 use crate::program::ScreenOptions;
 use crate::ui::ScreenUi;
-use pi_coding_agent::config::SettingsStore;
 
 /// Writes a theme whose colors are all the same, with a time of change.
 fn write(path: &Path, color: &str, second: u64) {

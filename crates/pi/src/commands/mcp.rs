@@ -7,10 +7,8 @@ mod list;
 mod servers;
 mod sign_in;
 
-use pi_coding_agent::mcp::config::{
-    self, Configuration, Scope, ServerConfig, ServerEntry, Transport,
-};
 use pi_coding_agent::{AgentOptions, Environment, load_settings};
+use pi_config::mcp::{Configuration, Scope, ServerConfig, ServerEntry, Transport};
 
 use super::{CommandResult, Failure, plain, success};
 use crate::environment;
@@ -34,7 +32,7 @@ impl Loaded {
     fn read() -> Result<Self, Failure> {
         let environment = environment::read().map_err(Failure::failed)?;
         let is_trusted = is_trusted(&environment);
-        let configuration = config::load(&environment, is_trusted);
+        let configuration = pi_config::mcp::load(&environment, is_trusted);
         Ok(Self { environment, configuration, is_trusted })
     }
 

@@ -85,10 +85,7 @@ impl ToolDecision {
     }
 
     /// Lets the call run after these approvals, if there are any.
-    pub(crate) fn requiring(
-        input: Option<Map<String, Value>>,
-        approvals: Vec<RequiredApproval>,
-    ) -> Self {
+    pub fn requiring(input: Option<Map<String, Value>>, approvals: Vec<RequiredApproval>) -> Self {
         if approvals.is_empty() { Self::Allow { input } } else { Self::Ask { input, approvals } }
     }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, BoxFuture};
+use pi_config::Exposure;
 use serde_json::{Value, json};
 
 use super::CommandHandler;
@@ -30,49 +31,13 @@ pub struct ToolRegistration {
     /// tool is registered.
     pub reached_through: Option<String>,
     /// The tool of `reached_through` becomes active. Otherwise the user decides about it.
-    pub(crate) activates_route: bool,
+    pub activates_route: bool,
     /// Changes how tools are declared while this tool is active.
     pub prepare_loadout: Option<PrepareLoadout>,
     /// The tool is a part of the program: the guard relies on the effects that it declares.
     pub(crate) is_internal: bool,
     /// The tool receives the final result of the session.
     pub(crate) receives_result: bool,
-}
-
-/// The callers that can reach a tool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Exposure {
-    /// The model, as soon as the tool is registered.
-    #[default]
-    Direct,
-    /// The model as above, but no other tool.
-    ModelOnly,
-    /// The model, after it has searched for the tool.
-    Deferred,
-    /// Scripts of the `codemode` tool.
-    Codemode,
-    /// Only other tools of the same extension.
-    Hidden,
-}
-
-impl Exposure {
-    /// Returns the name of the exposure.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::ModelOnly => "model-only",
-            Self::Deferred => "deferred",
-            Self::Codemode => "codemode",
-            Self::Hidden => "hidden",
-        }
-    }
-
-    /// Returns the exposure of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Direct, Self::ModelOnly, Self::Deferred, Self::Codemode, Self::Hidden];
-        all.into_iter().find(|exposure| exposure.as_str() == name)
-    }
 }
 
 impl ToolRegistration {

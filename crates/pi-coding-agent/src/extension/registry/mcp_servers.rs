@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use pi_config::mcp::ServerConfig;
 use serde_json::Value;
 
 use super::{Owned, Registry, RegistryError};
-use crate::mcp::config::ServerConfig;
 
 /// An MCP server of an extension.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct McpRegistration {
 }
 
 /// Called after servers were registered or removed.
-pub(crate) type ObserveServers = Arc<dyn Fn() + Send + Sync>;
+pub(super) type ObserveServers = Arc<dyn Fn() + Send + Sync>;
 
 impl Registry {
     /// Registers an MCP server, or changes one of the same extension. A server of a file with this
@@ -86,7 +86,7 @@ impl Registry {
     }
 
     /// Calls `observe` after servers were registered or removed.
-    pub(crate) fn observe_mcp_servers(&self, observe: ObserveServers) {
+    pub fn observe_mcp_servers(&self, observe: Arc<dyn Fn() + Send + Sync>) {
         self.contents().on_mcp_servers = Some(observe);
     }
 }

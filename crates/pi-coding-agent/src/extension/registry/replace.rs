@@ -7,7 +7,7 @@ use super::{Command, Owned, Registry, RegistryError, ToolRegistration};
 impl Registry {
     /// Replaces the tools and commands of an owner. Tools whose names others have registered are
     /// left out and returned as conflicts. The registry changes at most once.
-    pub(crate) fn replace_items(
+    pub fn replace_items(
         &self,
         owner: &str,
         tools: Vec<ToolRegistration>,

@@ -8,7 +8,6 @@ use super::{Owned, Registry};
 
 /// The tools that a caller is about to need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ToolWait {
     /// The tools of these namespaces. Unknown names are ignored.
     Namespaces(Vec<String>),

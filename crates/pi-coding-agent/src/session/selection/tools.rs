@@ -25,7 +25,7 @@ impl AgentSession {
     }
 
     /// Returns the active tools that are not registered: those that a resumed session had.
-    pub(crate) fn missing_tools(&self) -> Vec<String> {
+    pub fn missing_tools(&self) -> Vec<String> {
         let all = self.all_tools();
         let is_known = |name: &String| all.iter().any(|tool| tool.declaration().name == *name);
         let mut names = self.selection().active_tools.clone();

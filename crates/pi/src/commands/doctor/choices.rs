@@ -6,7 +6,6 @@ use pi_coding_agent::config::settings::KEYS;
 use pi_coding_agent::config::{SettingsStore, Trust, needs_trust};
 use pi_coding_agent::guard::{GuardError, GuardPlan, rules};
 use pi_coding_agent::hooks::configured_hooks;
-use pi_coding_agent::mcp;
 use pi_coding_agent::models::ModelsFile;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
@@ -99,7 +98,7 @@ fn is_untrusted(omission: &Omission) -> bool {
 
 /// Checks the configured MCP servers, without starting any.
 pub(super) fn mcp_servers(environment: &Environment) -> Vec<Finding> {
-    let problems = mcp::config::load(environment, load(environment).is_trusted()).errors;
+    let problems = pi_config::mcp::load(environment, load(environment).is_trusted()).errors;
     let fix = "Fix mcp.json; `pi help mcp` describes its format.";
     problems.iter().map(|problem| Finding::from("mcp", problem, fix)).collect()
 }

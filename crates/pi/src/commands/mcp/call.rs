@@ -4,10 +4,10 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
 use pi_coding_agent::guard::{Call, Guard, Outcome, ToolOrigin};
-use pi_coding_agent::mcp::config::{Approval, ServerEntry, Transport};
-use pi_coding_agent::mcp::{McpServers, ServerError, tool_name};
+use pi_config::mcp::{Approval, ServerEntry, Transport};
 use pi_mcp::client::CallOptions;
 use pi_mcp::protocol::CallToolResult;
+use pi_mcp_host::{McpServers, ServerError, tool_name};
 use pi_protocol::Effects;
 use pi_tools::{Host, Workspace};
 use serde_json::{Map, Value};

@@ -3,10 +3,10 @@
 use std::io::{BufWriter, Write as _};
 
 use pi_coding_agent::Diagnostic;
-use pi_coding_agent::mcp::config::{ServerEntry, Transport};
-use pi_coding_agent::mcp::{McpServers, ServerState, ServerStatus};
+use pi_config::mcp::{ServerEntry, Transport};
 use pi_mcp::client::Facts;
 use pi_mcp::protocol::Era;
+use pi_mcp_host::{McpServers, ServerState, ServerStatus};
 use serde_json::{Value, json};
 
 use super::list::Report;

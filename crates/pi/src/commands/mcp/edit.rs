@@ -1,6 +1,6 @@
 //! `pi mcp add` and `remove`: change `mcp.json`.
 
-use pi_coding_agent::mcp::config::{self, EditError, McpFile, Scope, ServerConfig, Transport};
+use pi_config::mcp::{self, EditError, McpFile, Scope, ServerConfig, Transport};
 use serde_json::{Map, Value, json};
 
 use super::{CommandResult, Failure, is_trusted};
@@ -56,7 +56,7 @@ pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
         return Ok(print(&text));
     }
     let failure = Failure::failed(format!("{path} has no MCP server \"{name}\""));
-    let other = config::load(&environment, true);
+    let other = mcp::load(&environment, true);
     Err(match other.find(name) {
         Some(entry) if entry.scope == Scope::Project => {
             failure.hint("the project defines it: use --local")

@@ -2,8 +2,8 @@
 
 use std::io::{BufWriter, Write as _};
 
-use pi_coding_agent::mcp::config::ServerEntry;
-use pi_coding_agent::mcp::{ServerState, ServerStatus};
+use pi_config::mcp::ServerEntry;
+use pi_mcp_host::{ServerState, ServerStatus};
 use serde_json::{Map, Value, json};
 
 use super::plain::{PlainWriter, line};

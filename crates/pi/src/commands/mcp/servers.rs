@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pi_coding_agent::guard::Guard;
-use pi_coding_agent::mcp::config::ServerEntry;
-use pi_coding_agent::mcp::{ConfiguredServer, McpOptions, McpServers, Origin};
 use pi_coding_agent::{AgentOptions, load_guard};
+use pi_config::mcp::{ConfiguredServer, Origin, ServerEntry};
 use pi_host::credentials::Credentials;
+use pi_mcp_host::{McpOptions, McpServers};
 use pi_tools::supervisor::Supervisor;
 
 use super::{Failure, Loaded};

@@ -2,9 +2,9 @@
 
 use std::io::IsTerminal as _;
 
-use pi_coding_agent::mcp::auth::{McpAuth, SignInOptions};
-use pi_coding_agent::mcp::config::{HttpServer, ServerEntry, Transport};
+use pi_config::mcp::{HttpServer, ServerEntry, Transport};
 use pi_host::browser;
+use pi_mcp_host::auth::{McpAuth, SignInOptions};
 
 use super::{CommandResult, Failure, Loaded};
 use crate::commands::auth::{interruptible, wait};
