@@ -52,7 +52,7 @@ impl Chain {
     }
 
     /// Takes the next model to look up.
-    pub fn next(&mut self) -> Option<String> {
+    pub fn next_name(&mut self) -> Option<String> {
         self.pending.pop_front()
     }
 
@@ -109,10 +109,10 @@ mod tests {
         let mut chain = Chain::default();
         let (a, b) = (model("p", "a"), model("p", "b"));
         chain.failed(&a, texts(&["p/b"]));
-        assert_eq!(chain.next().as_deref(), Some("p/b"));
+        assert_eq!(chain.next_name().as_deref(), Some("p/b"));
         chain.failed(&b, texts(&["p/a", "p/b"]));
-        assert_eq!(chain.next().as_deref(), Some("p/a"));
-        assert_eq!(chain.next(), None, "p/b was named before");
+        assert_eq!(chain.next_name().as_deref(), Some("p/a"));
+        assert_eq!(chain.next_name(), None, "p/b was named before");
         assert!(!chain.is_new(&a) && !chain.is_new(&b) && !chain.has_more());
     }
 }

@@ -40,7 +40,7 @@ impl AgentSession {
         let Some(reason) = reason(&answer, &model) else { return false };
         let successors = self.successors(&model);
         self.0.activity.run(|run| run.chain.failed(&model, successors));
-        while let Some(text) = self.0.activity.run(|run| run.chain.next()) {
+        while let Some(text) = self.0.activity.run(|run| run.chain.next_name()) {
             let Some(next) = self.successor(&text).await else { continue };
             if !self.0.activity.run(|run| run.chain.is_new(&next.model)) {
                 continue;

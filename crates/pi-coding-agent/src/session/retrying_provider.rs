@@ -65,7 +65,7 @@ async fn answer(
 
 /// Returns the next model that may write the summary.
 async fn successor(session: &AgentSession, chain: &mut Chain) -> Option<Arc<Model>> {
-    while let Some(text) = chain.next() {
+    while let Some(text) = chain.next_name() {
         if let Some(found) = session.successor(&text).await
             && chain.is_new(&found.model)
         {

@@ -61,10 +61,11 @@ impl TestSession {
         parts.active_tools = ["read", "bash", "edit", "write"].map(str::to_owned).to_vec();
         parts.resources.prompt = Arc::new(|tools| {
             let names: Vec<&str> = tools.iter().map(|t| t.declaration().name.as_str()).collect();
-            let mut options = SystemPromptOptions::default();
-            options.custom_prompt = Some("You code.".to_owned());
-            options.sections = vec![Section::new("tools", &names.join(" ")).unwrap()];
-            options
+            SystemPromptOptions {
+                custom_prompt: Some("You code.".to_owned()),
+                sections: vec![Section::new("tools", &names.join(" ")).unwrap()],
+                ..SystemPromptOptions::default()
+            }
         });
         change(&mut parts);
         let session = AgentSession::new(parts).unwrap();

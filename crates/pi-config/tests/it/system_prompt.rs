@@ -7,9 +7,7 @@ use crate::env::TestEnv;
 
 /// Returns the options of a prompt of nothing but the defaults.
 fn bare() -> SystemPromptOptions {
-    let mut options = SystemPromptOptions::default();
-    options.cwd = "/work".into();
-    options
+    SystemPromptOptions { cwd: "/work".into(), ..SystemPromptOptions::default() }
 }
 
 fn tool(name: &str, snippet: Option<&str>, guidelines: &[&str]) -> ToolPrompt {

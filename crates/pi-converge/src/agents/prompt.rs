@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn a_prompt_is_rendered_with_its_variables() {
-        let mut options = SystemPromptOptions::default();
-        options.cwd = "/work".into();
+        let mut options =
+            SystemPromptOptions { cwd: "/work".into(), ..SystemPromptOptions::default() };
         let template = PromptTemplate {
             text: "In ${CWD} on ${DATE} for ${TEAM}: $${CWD} costs $5.".to_owned(),
             variables: [("TEAM".to_owned(), "core ${CWD}".to_owned())].into(),

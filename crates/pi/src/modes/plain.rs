@@ -139,7 +139,7 @@ async fn cancel_on_interrupt(cancel: &CancelToken) {
     if tokio::signal::ctrl_c().await.is_ok() {
         cancel.cancel();
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// Writes a text as lines. Control characters are removed.

@@ -146,7 +146,7 @@ pub(crate) struct FlowPanel {
 /// The input for a question.
 enum Field {
     Line { message: String, line: Box<InputLine>, default: Option<String> },
-    List { message: String, list: SelectList<String> },
+    List { message: String, list: Box<SelectList<String>> },
 }
 
 impl Field {
@@ -157,7 +157,7 @@ impl Field {
                 let item =
                     |(value, label): &(String, String)| Item::new(value.clone(), label.as_str());
                 let list = SelectList::new(choices.iter().map(item).collect(), ROWS);
-                Self::List { message, list }
+                Self::List { message, list: Box::new(list) }
             }
             PromptKind::Secret => {
                 Self::Line { message, line: Box::new(InputLine::masked()), default: None }

@@ -48,7 +48,7 @@ pub(in crate::commands) fn replay(args: &CommandArgs) -> CommandResult {
     for path in &paths {
         match replay.session(path) {
             Ok(whole) => failed |= !whole,
-            Err(error) => failed |= skip(error.into())?,
+            Err(error) => failed |= skip(error)?,
         }
     }
     replay.report.finish()?;
