@@ -320,6 +320,5 @@ async fn read(
             return Err(failed(clean(&error.to_string(), ERROR)));
         }
     };
-    let read = serde_json::to_value(read).unwrap_or_default();
-    Ok(resource_output(name, uri, &read, &servers.0.files))
+    Ok(resource_output(name, uri, &read.contents, &servers.0.files))
 }

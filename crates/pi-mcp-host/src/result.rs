@@ -11,8 +11,9 @@ use base64::engine::general_purpose::STANDARD;
 use pi_agent::ToolOutput;
 use pi_coding_agent::guard::mark_untrusted;
 use pi_mcp::client::json_size;
+use pi_mcp::protocol::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use pi_protocol::UserBlock;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::images::{self, Room};
 use crate::text::{ERROR, clean, clean_line};
@@ -54,31 +55,28 @@ impl Files {
     }
 }
 
-/// Returns the output of a tool call from a `CallToolResult`.
-pub(crate) fn tool_output(server: &str, tool: &str, result: Value, files: &Files) -> ToolOutput {
-    let mut result = match result {
-        Value::Object(result) => result,
-        _ => Map::new(),
-    };
+/// Returns the output of a tool call.
+pub(crate) fn tool_output(
+    server: &str,
+    tool: &str,
+    mut result: CallToolResult,
+    files: &Files,
+) -> ToolOutput {
     // Scripts get the same fields from servers of both eras.
-    for field in ["_meta", "resultType"] {
-        result.remove(field);
-    }
-    result.entry("content").or_insert_with(|| json!([]));
-    let is_error = result.get("isError").and_then(Value::as_bool).unwrap_or(false);
-    let items = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    (result.meta, result.result_type) = (None, None);
+    let is_error = result.is_error.unwrap_or(false);
     let mut room = Room::default();
-    let blocks = items.iter().map(|item| block(item, server, files, &mut room));
+    let blocks = result.content.iter().map(|item| block(item, server, files, &mut room));
     let mut content: Vec<UserBlock> = blocks.collect();
     if content.is_empty()
-        && let Some(data) = result.get("structuredContent").filter(|data| !data.is_null())
+        && let Some(data) = result.structured_content.as_ref().filter(|data| !data.is_null())
     {
         content.push(UserBlock::text(serde_json::to_string_pretty(data).unwrap_or_default()));
     }
     if is_error && !content.iter().any(|block| block.as_text().is_some()) {
         content.push(UserBlock::text(format!("MCP tool {server}/{tool} returned an error")));
     }
-    let data = Value::Object(result);
+    let data = serde_json::to_value(result).unwrap_or_default();
     finish(server, tool, content, data, files).with_is_error(is_error)
 }
 
@@ -89,21 +87,19 @@ pub(crate) fn error_output(server: &str, tool: &str, message: &str) -> ToolOutpu
     mark_untrusted(ToolOutput::text(message).with_details(details).with_is_error(true))
 }
 
-/// Returns the output of reading a resource from a `ReadResourceResult`.
+/// Returns the output of reading a resource.
 pub(crate) fn resource_output(
     server: &str,
     uri: &str,
-    result: &Value,
+    items: &[ResourceContents],
     files: &Files,
 ) -> ToolOutput {
-    let items = result.get("contents").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut room = Room::default();
     let mut content = Vec::new();
     for item in items {
         // A directory, for example, consists of several resources.
         if items.len() > 1 {
-            let uri = item.get("uri").and_then(Value::as_str).unwrap_or_default();
-            content.push(UserBlock::text(format!("{}:", clean_line(uri, LONGEST_URI))));
+            content.push(UserBlock::text(format!("{}:", clean_line(&item.uri, LONGEST_URI))));
         }
         content.push(resource(item, files, &mut room));
     }
@@ -168,38 +164,32 @@ fn cut(whole: &str, note: &str) -> String {
 }
 
 /// Returns one item of a tool result for a model.
-fn block(item: &Value, server: &str, files: &Files, room: &mut Room) -> UserBlock {
-    let field = |name: &str| item.get(name).and_then(Value::as_str);
-    match field("type") {
-        Some("text") => UserBlock::text(field("text").unwrap_or_default()),
-        Some("image") => image(field("data").unwrap_or_default(), field("mimeType"), files, room),
-        Some("audio") => {
-            let kind = field("mimeType").unwrap_or("unknown type");
-            UserBlock::text(format!("[audio {kind} omitted]"))
+fn block(item: &ContentBlock, server: &str, files: &Files, room: &mut Room) -> UserBlock {
+    match item {
+        ContentBlock::Text { text, .. } => UserBlock::text(text),
+        ContentBlock::Image { data, mime_type, .. } => image(data, mime_type, files, room),
+        ContentBlock::Audio { mime_type, .. } => {
+            UserBlock::text(format!("[audio {mime_type} omitted]"))
         }
-        Some("resource_link") => UserBlock::text(link(item, server)),
-        Some("resource") => match item.get("resource") {
-            Some(embedded) => resource(embedded, files, room),
-            None => UserBlock::text("[unsupported MCP content resource]"),
-        },
-        kind => {
-            let kind = kind.unwrap_or("without a type");
+        ContentBlock::ResourceLink(linked) => UserBlock::text(link(linked, server)),
+        ContentBlock::Resource { resource: embedded, .. } => resource(embedded, files, room),
+        ContentBlock::Other(other) => {
+            let kind = other.get("type").and_then(Value::as_str).unwrap_or("without a type");
             UserBlock::text(format!("[unsupported MCP content {kind}]"))
         }
     }
 }
 
 /// Returns the content of a resource for a model.
-fn resource(item: &Value, files: &Files, room: &mut Room) -> UserBlock {
-    let field = |name: &str| item.get(name).and_then(Value::as_str);
-    if let Some(text) = field("text") {
+fn resource(item: &ResourceContents, files: &Files, room: &mut Room) -> UserBlock {
+    if let Some(text) = &item.text {
         return UserBlock::text(text);
     }
-    let (uri, kind) = (field("uri").unwrap_or_default(), field("mimeType"));
-    let Some(blob) = field("blob") else {
+    let (uri, kind) = (&item.uri, item.mime_type.as_deref());
+    let Some(blob) = &item.blob else {
         return UserBlock::text(format!("[Resource {uri} is empty]"));
     };
-    if kind.is_some_and(|kind| kind.starts_with("image/")) {
+    if let Some(kind) = kind.filter(|kind| kind.starts_with("image/")) {
         return image(blob, kind, files, room);
     }
     let Ok(bytes) = STANDARD.decode(blob) else {
@@ -218,8 +208,7 @@ fn resource(item: &Value, files: &Files, room: &mut Room) -> UserBlock {
 }
 
 /// Returns an image for a model, or a note if no model accepts it, or if the result has too many.
-fn image(data: &str, kind: Option<&str>, files: &Files, room: &mut Room) -> UserBlock {
-    let shown = kind.unwrap_or("without a type");
+fn image(data: &str, shown: &str, files: &Files, room: &mut Room) -> UserBlock {
     let Ok(bytes) = STANDARD.decode(data) else {
         return UserBlock::text(format!("[image {shown} omitted: invalid base64 data]"));
     };
@@ -238,16 +227,15 @@ fn image(data: &str, kind: Option<&str>, files: &Files, room: &mut Room) -> User
     })
 }
 
-fn link(item: &Value, server: &str) -> String {
-    let field = |name: &str| item.get(name).and_then(Value::as_str);
-    let title = field("title").or_else(|| field("name")).unwrap_or_default();
-    let mut text = format!("[Resource {} \"{title}\"", field("uri").unwrap_or_default());
-    let size = item.get("size").and_then(Value::as_f64).map(readable_size);
-    let facts: Vec<String> = field("mimeType").map(str::to_owned).into_iter().chain(size).collect();
+fn link(item: &Resource, server: &str) -> String {
+    let title = item.title.as_ref().unwrap_or(&item.name);
+    let mut text = format!("[Resource {} \"{title}\"", item.uri);
+    let size = item.size.map(|size| readable_size(size as f64));
+    let facts: Vec<String> = item.mime_type.iter().cloned().chain(size).collect();
     if !facts.is_empty() {
         text.push_str(&format!(" ({})", facts.join(", ")));
     }
-    if let Some(description) = field("description") {
+    if let Some(description) = &item.description {
         text.push_str(&format!(": {description}"));
     }
     text.push_str(&format!(". Read it with read_mcp_resource (server \"{server}\")]"));

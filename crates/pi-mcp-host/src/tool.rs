@@ -75,7 +75,6 @@ impl McpTool {
         };
         match client.call_tool(remote, arguments, &options).await {
             Ok(result) => {
-                let result = serde_json::to_value(result).unwrap_or_default();
                 let output = tool_output(&self.server.name, remote, result, &servers.0.files);
                 Ok(self.with_news(output))
             }

@@ -15,6 +15,7 @@ fn texts(output: &ToolOutput) -> Vec<String> {
 
 fn output(result: Value) -> (ToolOutput, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
+    let result = serde_json::from_value(result).unwrap();
     (tool_output("s", "t", result, &Files::new(directory.path())), directory)
 }
 
@@ -85,9 +86,9 @@ fn contents_of_a_resource() {
         (json!([plain, coded]), vec!["x://a:", "inside", "x://b:", "{}"]),
         (json!([]), vec!["The resource x://a is empty."]),
     ] {
-        let (result, files) = (json!({ "contents": contents }), Files::new(directory.path()));
-        let output = resource_output("s", "x://a", &result, &files);
-        assert_eq!(texts(&output), expected, "{result}");
+        let items: Vec<ResourceContents> = serde_json::from_value(contents.clone()).unwrap();
+        let output = resource_output("s", "x://a", &items, &Files::new(directory.path()));
+        assert_eq!(texts(&output), expected, "{contents}");
     }
 }
 
