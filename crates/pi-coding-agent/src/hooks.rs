@@ -1,24 +1,60 @@
-//! Hooks: commands of the user that run at fixed positions of a session and may decide.
+//! Hooks: commands in the settings that run at events of a session or a run and may decide.
 //!
 //! For people who extend pi without TypeScript. A hook reads a JSON object on stdin and answers
-//! with a JSON object on stdout, or with its exit code (`decision`). [`HookEvent`] lists the
-//! positions, `pi_config::hooks` is the settings group, `process` runs one command, `run` all hooks of an
-//! event, and `extension` connects them to a session.
-//!
-//! Hooks run with the rights of the user, outside of the sandbox: their author is the user. They
-//! can only restrict. A hook that allows a call does not override the guard, which judges the call
-//! afterwards.
+//! with a JSON object on stdout, or with its exit code. `pi_config::hooks` is the format,
+//! `interventions` the engine.
 
-mod decision;
-mod extension;
-mod payload;
-mod process;
-mod run;
+use std::sync::Arc;
 
-pub use decision::{HookDecision, HookVerdict};
-pub(crate) use extension::extension;
-pub(crate) use payload::text_of;
 pub use pi_config::hooks::{DEFAULT_TIMEOUT, Hook, HookEvent, OnHookFailure};
-pub(crate) use process::CommandRunner;
-pub use process::{CommandFailure, FinishedCommand};
-pub use run::{HookFailure, HookReport, HookResult, Hooks, configured_hooks};
+use pi_config::{SettingsScope, SettingsStore};
+use pi_protocol::CancelToken;
+use serde_json::{Map, Value};
+
+use crate::AgentOptions;
+use crate::create::load_settings;
+pub use crate::interventions::{
+    CheckFailure as HookFailure, CheckReport as HookReport, CheckResult as HookResult,
+    CommandFailure, FinishedCommand,
+};
+use crate::interventions::{Checks, Subject};
+
+/// The hooks of a project, ready to run outside of a session.
+#[derive(Debug, Clone)]
+pub struct Hooks(Arc<Checks>);
+
+impl Hooks {
+    /// Loads the hooks that a session with these options would have; `None` if there are none.
+    pub fn load(options: &AgentOptions) -> Option<Self> {
+        let (settings, _) = load_settings(options, None, &mut Vec::new());
+        Checks::hooks(settings.settings(), options).map(|checks| Self(Arc::new(checks)))
+    }
+
+    /// Returns true if a hook runs at an event.
+    pub fn has(&self, event: HookEvent) -> bool {
+        self.0.has(event)
+    }
+
+    /// Runs the hooks of an event. `subject` is the text for their matchers. A hook that blocks or
+    /// stops is the last one.
+    pub async fn run(
+        &self,
+        event: HookEvent,
+        subject: &str,
+        fields: Map<String, Value>,
+        cancel: &CancelToken,
+    ) -> HookResult {
+        let value = Value::Null;
+        self.0.run(event, subject, Subject { session: None, value, fields, cancel }).await
+    }
+}
+
+/// Returns the hooks of all settings files, with the owner of the file: `user` or `project`.
+pub fn configured_hooks(settings: &SettingsStore) -> Vec<(&'static str, Hook)> {
+    let owners = [("user", SettingsScope::User), ("project", SettingsScope::Project)];
+    let hooks = owners.into_iter().flat_map(|(owner, scope)| {
+        let group = settings.scope(scope).hooks.unwrap_or_default();
+        group.0.into_iter().map(move |hook| (owner, hook))
+    });
+    hooks.collect()
+}

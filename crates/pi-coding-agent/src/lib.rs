@@ -53,6 +53,7 @@ pub mod extension;
 pub mod guard;
 pub mod guardrails;
 pub mod hooks;
+mod interventions;
 mod omissions;
 mod output;
 mod redacted_session;

@@ -10,7 +10,7 @@ use pi_protocol::Provider;
 use serde_json::{Map, Value};
 
 use crate::guard::ToolDecision;
-use crate::hooks::{CommandFailure, FinishedCommand};
+use crate::interventions::{CommandFailure, FinishedCommand};
 
 /// Sees the requests and tool calls of a session and of everything that works for it.
 ///

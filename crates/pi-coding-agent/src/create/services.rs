@@ -23,8 +23,7 @@ use super::user_resources::load_resources;
 use super::{AgentOptions, CreateError};
 use crate::extension::{DiscoveredResources, Extension, ExtensionFailure};
 use crate::guard::{Guarded, ToolOrigin};
-use crate::guardrails;
-use crate::hooks::{self, CommandRunner, Hooks};
+use crate::interventions::{self, Checks};
 use crate::omissions::{self, Omission};
 use crate::runtime::WeakAgentRuntime;
 use crate::session::{AgentSession, Meter, SessionParts, SessionSettings};
@@ -118,16 +117,11 @@ impl Services {
     fn restrictions(&self) -> Vec<Arc<dyn Extension>> {
         let options = &self.options;
         let settings = self.settings().settings().clone();
-        let supervisor = options.supervisor.as_ref();
-        let hooks = Hooks::new(&settings, &options.environment, supervisor, options.tap.as_ref());
-        let hooks = hooks.map(|hooks| hooks::extension(hooks, options.subagent.clone()));
-        let guardrails = settings.guardrails.filter(|all| !all.is_empty());
-        let guardrails = guardrails.map(|all| {
-            let runner = CommandRunner::new(&options.environment, supervisor);
-            guardrails::extension(all, runner.with_tap(options.tap.as_ref()))
-        });
-        let all = hooks.into_iter().chain(guardrails);
-        all.map(|one| Arc::new(one) as Arc<dyn Extension>).collect()
+        let checks = [Checks::hooks(&settings, options), Checks::guardrails(&settings, options)];
+        let extension = |checks| -> Arc<dyn Extension> {
+            Arc::new(interventions::extension(checks, options.subagent.clone()))
+        };
+        checks.into_iter().flatten().map(extension).collect()
     }
 
     /// Reads all files anew. Keys that were given on the command line stay.

@@ -61,6 +61,16 @@ pub enum InterventionAction {
     Note,
 }
 
+impl InterventionSource {
+    /// Returns the name of the source.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Guardrail => "guardrail",
+            Self::Hook => "hook",
+        }
+    }
+}
+
 impl Intervention {
     /// Creates an intervention.
     pub fn new(
@@ -89,10 +99,7 @@ impl Intervention {
 
     /// Describes the origin: `guardrail NAME` or `hook NAME`.
     pub fn by(&self) -> String {
-        match self.source {
-            InterventionSource::Guardrail => format!("guardrail {}", self.name),
-            InterventionSource::Hook => format!("hook {}", self.name),
-        }
+        format!("{} {}", self.source.name(), self.name)
     }
 
     /// Returns the outcome of a run that the intervention stopped.

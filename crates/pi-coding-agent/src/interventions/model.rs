@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent::{ModelQuestion, Unanswered, ask_for};
+use pi_config::guardrails::{GuardrailModel, GuardrailPosition};
 use pi_protocol::{CancelToken, Model};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GuardrailModel, GuardrailPosition};
 use crate::session::AgentSession;
 
 const PROMPT: &str =

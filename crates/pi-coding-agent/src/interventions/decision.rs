@@ -1,12 +1,13 @@
-//! The answer of a hook: from its exit code and from what it wrote.
+//! The answer of a command: from its exit code and from what it wrote.
 //!
 //! Exit code 0 lets stdout decide, 2 blocks with stderr as the reason, any other code is a failure.
 //! Pure: no process and no session.
 
+use pi_config::hooks::HookEvent;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{FinishedCommand, HookEvent};
+use super::command::FinishedCommand;
 
 /// The exit code that blocks.
 const BLOCK: i32 = 2;
@@ -16,28 +17,26 @@ const MAX_TEXT: usize = 32 * 1024;
 
 /// The answer of one hook.
 #[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct HookDecision {
+pub(super) struct HookDecision {
     /// The decision; `None` if the hook leaves it to others.
-    pub verdict: Option<HookVerdict>,
+    pub(super) verdict: Option<HookVerdict>,
     /// Reason of the decision.
-    pub reason: Option<String>,
+    pub(super) reason: Option<String>,
     /// Replacement for the arguments of a tool call, or for the text of a prompt.
-    pub updated_input: Option<Value>,
+    pub(super) updated_input: Option<Value>,
     /// Replacement for the result of a tool call.
-    pub updated_output: Option<String>,
+    pub(super) updated_output: Option<String>,
     /// Text that the model gets in addition.
-    pub additional_context: Option<String>,
+    pub(super) additional_context: Option<String>,
     /// Reason why the run ends.
-    pub stop: Option<String>,
+    pub(super) stop: Option<String>,
     /// Message for the user.
-    pub system_message: Option<String>,
+    pub(super) system_message: Option<String>,
 }
 
 /// The decision of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // The names say it.
-pub enum HookVerdict {
+pub(super) enum HookVerdict {
     Allow,
     Ask,
     Block,
@@ -84,7 +83,7 @@ impl From<WrittenVerdict> for HookVerdict {
 
 impl HookDecision {
     /// Reads the answer of a hook. The error describes the failure.
-    pub(crate) fn read(event: HookEvent, finished: &FinishedCommand) -> Result<Self, String> {
+    pub(super) fn read(event: HookEvent, finished: &FinishedCommand) -> Result<Self, String> {
         match finished.code {
             0 => Self::from_output(event, finished.stdout.trim()),
             BLOCK => {
@@ -97,7 +96,7 @@ impl HookDecision {
     }
 
     /// Reads the answer of a command that has to give one: its output is empty or an object.
-    pub(crate) fn read_strict(finished: &FinishedCommand) -> Result<Self, String> {
+    pub(super) fn read_strict(finished: &FinishedCommand) -> Result<Self, String> {
         let output = finished.stdout.trim();
         match finished.code {
             0 if output.is_empty() => Ok(Self::default()),

@@ -3,22 +3,18 @@
 
 use std::sync::Arc;
 
-use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantMessage, CustomEntryMessage, EntryBody, Message,
-    StopReason, ToolCall, UserContent,
-};
+use pi_config::guardrails::{Guardrail, GuardrailPosition};
+use pi_protocol::{AgentMessage, AssistantBlock, AssistantMessage, Message, StopReason, ToolCall};
 use serde_json::{Map, Value, json};
 
-use super::extension::{SessionGuardrails, intervene};
-use super::verdict::Subject;
-use super::{Guardrail, GuardrailAction, GuardrailPosition};
-use crate::extension::{
-    Boundary, ExtensionContext, ExtensionError, MessageEnd, ReplacedMessage, RunOutcome,
-};
-use crate::session::AgentSession;
+use super::check::{Check, Subject};
+use super::extension::SessionChecks;
+use super::guardrail::{self, Tripped};
+use crate::extension::{ExtensionContext, ExtensionError, MessageEnd, ReplacedMessage};
+use crate::session::{AgentSession, InterventionAction};
 
-/// Type of the message that asks for another answer.
-const MESSAGE: &str = "guardrail";
+/// Name of the position in reports.
+const OUTPUT: &str = "output";
 
 /// A part of an answer that is checked on its own.
 enum Part<'a> {
@@ -36,7 +32,7 @@ enum Checked {
     Withheld(String),
 }
 
-impl SessionGuardrails {
+impl SessionChecks {
     /// Checks a final answer and replaces it, before it is shown or stored.
     pub(super) async fn check_answer(
         &self,
@@ -102,30 +98,37 @@ impl SessionGuardrails {
             Part::Result(call) => Value::Object(call.arguments.clone()).to_string(),
         };
         let mut rewritten = None;
-        for guardrail in self.at(GuardrailPosition::Output) {
+        for check in &self.checks.all {
+            let Check::Guardrail(guardrail) = check else { continue };
+            if guardrail.plan().on != GuardrailPosition::Output {
+                continue;
+            }
             let fields = Map::from_iter([("answer".to_owned(), json!(text))]);
             let value = json!(text);
-            let subject = Subject { session, value, fields, cancel: &cancel };
-            let Some(mut tripped) = self.find(guardrail, &subject, context).await else { continue };
+            let subject = Subject { session: Some(session), value, fields, cancel: &cancel };
+            let Some(mut tripped) = self.find(guardrail, session, &subject, context).await else {
+                continue;
+            };
             let replacement = tripped.rewritten.take();
             let replacement = replacement.and_then(|value| part.replacement(session, value));
-            if tripped.action == GuardrailAction::Rewrite && replacement.is_none() {
-                tripped.action = GuardrailAction::Block;
+            if tripped.action == InterventionAction::Rewrite && replacement.is_none() {
+                tripped.action = InterventionAction::Block;
             }
-            if tripped.action == GuardrailAction::Block && !self.may_retry(guardrail) {
-                tripped.action = GuardrailAction::Stop;
+            if tripped.action == InterventionAction::Block && !self.may_retry(guardrail) {
+                tripped.action = InterventionAction::Stop;
             }
-            intervene(session, guardrail, &tripped, part.call_id()).await;
+            let name = &guardrail.plan().name;
+            let told = (tripped.action, name.as_str(), tripped.reason.as_str());
+            self.intervene_once(session, OUTPUT, told, part.call_id()).await;
             match (tripped.action, replacement) {
-                (GuardrailAction::Note, _) => {}
-                (GuardrailAction::Rewrite, Some(value)) => {
+                (InterventionAction::Note, _) => {}
+                (InterventionAction::Rewrite, Some(value)) => {
                     text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     rewritten = Some(value);
                 }
                 (action, _) => {
-                    let name = &guardrail.plan().name;
                     let reason = tripped.reason.trim_end_matches('.');
-                    if action == GuardrailAction::Block {
+                    if action == InterventionAction::Block {
                         self.state().ask_again = Some(part.request(name, reason));
                     }
                     let noun = part.noun();
@@ -146,22 +149,20 @@ impl SessionGuardrails {
         may
     }
 
-    /// Asks for another answer if the last one was withheld.
-    pub(super) fn ask_again(&self, outcome: RunOutcome, mut entries: Vec<EntryBody>) -> Boundary {
-        let mut boundary = Boundary::default();
-        let Some(request) = self.state().ask_again.take() else { return boundary };
-        if outcome != RunOutcome::Completed {
-            return boundary;
+    /// Checks an answer, and reports a guardrail that could not be evaluated.
+    async fn find(
+        &self,
+        guardrail: &Guardrail,
+        session: &AgentSession,
+        subject: &Subject<'_>,
+        context: &ExtensionContext,
+    ) -> Option<Tripped> {
+        let mut tripped = guardrail::check(guardrail, subject, &self.checks.runner).await?;
+        tripped.reason = session.redacted(&tripped.reason).into_owned();
+        if let Some(failure) = &tripped.failure {
+            self.report_failure(OUTPUT, &guardrail.plan().name, failure, context).await;
         }
-        entries.push(EntryBody::CustomMessage(Box::new(CustomEntryMessage {
-            custom_type: MESSAGE.to_owned(),
-            content: UserContent::Text(request),
-            display: true,
-            details: None,
-        })));
-        boundary.entries = Some(entries);
-        boundary.continues = Some(true);
-        boundary
+        Some(tripped)
     }
 }
 
