@@ -153,7 +153,7 @@ pub(crate) async fn prepare(
     let mut args = validated_arguments(call, tool, &context.context.cancel)
         .await
         .map_err(FinishedCall::refused)?;
-    let mut effects = declared_effects(&**tool, &args)?;
+    let mut effects = declared_effects(&**tool, &args).map_err(FinishedCall::refused)?;
     let mut required_approvals = Vec::new();
     if let Some(before) = &context.hooks.before_tool_call {
         let argument = BeforeToolCall {
@@ -183,7 +183,7 @@ pub(crate) async fn prepare(
             }
         };
         if let Some(replaced) = replaced {
-            effects = declared_effects(&**tool, &replaced)?;
+            effects = declared_effects(&**tool, &replaced).map_err(FinishedCall::refused)?;
             args = replaced;
         }
     }
@@ -200,12 +200,9 @@ pub(crate) async fn prepare(
 }
 
 /// Returns the effects that a tool declares for a call. A tool that panics here is not executed.
-fn declared_effects(
-    tool: &dyn AgentTool,
-    args: &Map<String, Value>,
-) -> Result<Effects, FinishedCall> {
+fn declared_effects(tool: &dyn AgentTool, args: &Map<String, Value>) -> Result<Effects, String> {
     let declared = std::panic::catch_unwind(AssertUnwindSafe(|| tool.effects(args)));
-    declared.map_err(|panic| FinishedCall::refused(panic_text(&*panic)))
+    declared.map_err(|panic| panic_text(&*panic))
 }
 
 async fn validated_arguments(

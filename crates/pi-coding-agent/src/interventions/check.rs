@@ -11,7 +11,7 @@ use crate::session::{AgentSession, InterventionSource};
 #[derive(Debug, Clone)]
 pub(crate) enum Check {
     Hook(Hook),
-    Guardrail(Guardrail),
+    Guardrail(Box<Guardrail>),
 }
 
 impl Check {

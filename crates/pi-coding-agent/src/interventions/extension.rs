@@ -446,10 +446,7 @@ impl SessionChecks {
         let ExtensionMessage { custom_type, content, display, details, .. } = self.message(text);
         let message = CustomEntryMessage { custom_type, content, display, details };
         entries.push(EntryBody::CustomMessage(Box::new(message)));
-        let mut boundary = Boundary::default();
-        boundary.entries = Some(entries);
-        boundary.continues = Some(true);
-        boundary
+        Boundary { entries: Some(entries), continues: Some(true) }
     }
 
     fn message(&self, text: String) -> ExtensionMessage {

@@ -33,7 +33,8 @@ impl Checks {
 
     /// Creates the guardrails of the settings; `None` if there are none.
     pub(crate) fn guardrails(settings: &Settings, options: &AgentOptions) -> Option<Self> {
-        let guardrails = settings.guardrails.clone()?.into_iter().map(Check::Guardrail);
+        let guardrails = settings.guardrails.clone()?.into_iter();
+        let guardrails = guardrails.map(|one| Check::Guardrail(Box::new(one)));
         Self::new(InterventionSource::Guardrail, guardrails.collect(), settings, options)
     }
 

@@ -284,6 +284,14 @@ struct Everything {
 
 #[deny(clippy::missing_trait_methods)]
 impl AgentTool for Everything {
+    fn inner(&self) -> Option<&dyn AgentTool> {
+        None
+    }
+
+    fn requests_approval(&self) -> bool {
+        false
+    }
+
     fn declaration(&self) -> &Tool {
         &self.declaration
     }
