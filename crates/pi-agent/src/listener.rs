@@ -1,6 +1,7 @@
 //! Listeners: they receive the events of an agent.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use pi_protocol::{AssistantMessage, CancelToken};
 
@@ -28,8 +29,9 @@ pub type ListenerResult = Result<(), RunError>;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct EventContext<'a> {
-    /// The assistant's message so far, with `message_update`.
-    pub streaming: Option<&'a AssistantMessage>,
+    /// The assistant's message so far, with `message_update`. A clone of it that is kept beyond the
+    /// event makes the next event copy the message.
+    pub streaming: Option<&'a Arc<AssistantMessage>>,
     /// The identity of the queued message that begins, with `message_start`. See
     /// [`Agent::steer`](crate::Agent::steer) and [`Agent::follow_up`](crate::Agent::follow_up).
     pub queued: Option<QueuedId>,

@@ -46,7 +46,7 @@ pub(crate) trait Host: Send {
 /// The part of an [`EventContext`](crate::EventContext) that only the run knows.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventDetails<'a> {
-    pub(crate) streaming: Option<&'a AssistantMessage>,
+    pub(crate) streaming: Option<&'a Arc<AssistantMessage>>,
     pub(crate) queued: Option<QueuedId>,
 }
 
@@ -312,7 +312,8 @@ impl<'s> Run<'s> {
             });
             if event == AssistantEvent::Start {
                 started = true;
-                let message = Message::Assistant(Arc::new(stream.message().clone())).into();
+                let message =
+                    Message::Assistant(Arc::new(AssistantMessage::clone(stream.message()))).into();
                 self.emit(AgentEvent::MessageStart { message }).await?;
             } else if started {
                 let event = AgentEvent::MessageUpdate { assistant_message_event: event };

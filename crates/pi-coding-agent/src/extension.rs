@@ -1,6 +1,6 @@
 //! Extensions: code that takes part in a session.
 //!
-//! An extension receives every [`SessionEvent`] and answers questions ([`Question`]) where it may
+//! An extension receives every session event ([`ExtensionEvent`]) and answers questions ([`Question`]) where it may
 //! decide. Both are owned data, so that built-ins, Rust programs and hosts of other languages use
 //! the same small interface, [`Extension`]. In Rust, [`Handlers`] makes an extension of typed
 //! functions. The answers of several extensions are merged by the table in `questions`. Tools,
@@ -11,6 +11,7 @@
 
 mod contain;
 mod context;
+mod event;
 mod handlers;
 mod question;
 mod questions;
@@ -26,6 +27,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use context::{ExtensionApi, ExtensionContext};
+pub use event::ExtensionEvent;
 pub use handlers::Handlers;
 pub use question::{
     Answer, Ask, Flow, MismatchedAnswer, OnFailure, Question, QuestionKind, STANDARD_TIME_LIMIT,
@@ -56,8 +58,6 @@ pub use ui::{
     Dialog, DialogAnswer, DialogOptions, ExtensionUi, FooterData, InputDecision, InputListener,
     InputSubscription, NoUi, NotifyKind, Theme, ThemeError, Ui, UiUpdate, WidgetPlacement,
 };
-
-use crate::session::SessionEvent;
 
 /// The reply of an extension.
 pub type Reply<'a, T> = BoxFuture<'a, Result<T, ExtensionError>>;
@@ -100,7 +100,7 @@ pub trait Extension: Any + Send + Sync {
     /// [`ExtensionApi::receive_progress`].
     fn on_event<'a>(
         &'a self,
-        _event: &'a SessionEvent,
+        _event: &'a ExtensionEvent<'a>,
         _handler: usize,
         _context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {

@@ -301,7 +301,7 @@ impl AgentSession {
     /// Sends an event to extensions, then to subscribers.
     pub(crate) async fn emit(&self, event: SessionEvent) {
         let failures = self.0.extensions.notify(&event, &self.0.context).await;
-        self.send(&event).await;
+        self.send(&event.without_partial()).await;
         self.report(failures).await;
     }
 

@@ -10,6 +10,7 @@ mod handle;
 mod listeners;
 mod login;
 mod output;
+mod partial;
 mod provider;
 mod router;
 mod tool;
@@ -18,11 +19,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use pi_coding_agent::extension::{
-    Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason, Question, Reply,
-    UserBashHandling,
+    Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, ExtensionEvent, LoadReason,
+    Question, Reply, UserBashHandling,
 };
 use pi_coding_agent::resources::SourceInfo;
-use pi_coding_agent::session::SessionEvent;
 use pi_protocol::CancelToken;
 use rquickjs::IntoJs as _;
 use serde_json::Value;
@@ -30,8 +30,9 @@ use serde_json::Value;
 use crate::error::ScriptError;
 use crate::host::{ExtensionId, Loaded};
 use crate::hosting::ExtensionHost;
+use crate::native::function;
 use crate::thread::{Arguments, JsThread};
-use crate::value::Json;
+use crate::value::to_js;
 
 use bash::JsOperations;
 pub(crate) use command::{argument_completer, command_handler};
@@ -39,6 +40,7 @@ pub(crate) use handle::JsHandle;
 pub(crate) use listeners::{Listeners, is_progress};
 pub(crate) use login::provider_login;
 pub(crate) use output::output_from_json;
+use partial::{Lent, Partial};
 pub(crate) use provider::JsProvider;
 pub(crate) use router::router;
 pub(crate) use tool::JsTool;
@@ -71,17 +73,23 @@ impl JsExtension {
     fn arguments(
         &self,
         handler: usize,
-        payload: Value,
+        payload: Arc<Value>,
         context: &ExtensionContext,
-        signal: Option<u32>,
+        further: Option<Further>,
     ) -> Arguments {
         let (id, context) = (self.id, context.clone());
         Arguments::built(move |ctx, host| {
             host.set_context(id, context);
-            let payload = Json(payload).into_js(ctx)?;
+            // Each handler has an event of its own, which it may change.
+            let payload = to_js(ctx, &payload)?;
             let mut arguments = vec![id.into_js(ctx)?, handler.into_js(ctx)?, payload];
-            if let Some(signal) = signal {
-                arguments.push(signal.into_js(ctx)?);
+            match further {
+                Some(Further::Signal(signal)) => arguments.push(signal.into_js(ctx)?),
+                Some(Further::Partial(lent)) => {
+                    let read = function(ctx, host, move |call| call.reply(lent.read()));
+                    arguments.push(read?.into_value());
+                }
+                None => {}
             }
             Ok(arguments)
         })
@@ -145,13 +153,15 @@ impl Extension for JsExtension {
 
     fn on_event<'a>(
         &'a self,
-        event: &'a SessionEvent,
+        event: &'a ExtensionEvent<'a>,
         handler: usize,
         context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         Box::pin(async move {
-            let Some((_, payload)) = event.extension_event() else { return Ok(()) };
-            let arguments = self.arguments(handler, payload, context, None);
+            let Some(payload) = event.payload() else { return Ok(()) };
+            let partial = event.partial().map(Partial::new);
+            let lent = partial.as_ref().map(Partial::lend);
+            let arguments = self.arguments(handler, payload, context, lent.map(Further::Partial));
             let called = self.thread()?.run(self.id, "notify", arguments).await;
             called.map(drop).map_err(failure)
         })
@@ -164,7 +174,7 @@ impl Extension for JsExtension {
         context: &'a ExtensionContext,
     ) -> Reply<'a, Answer> {
         Box::pin(async move {
-            let (thread, payload) = (self.thread()?, question.payload());
+            let (thread, payload) = (self.thread()?, Arc::new(question.payload()));
             let cancel = match &question {
                 Question::BeforeCompact(asked) => Some(asked.cancel.clone()),
                 Question::BeforeTree(asked) => Some(asked.cancel.clone()),
@@ -177,7 +187,12 @@ impl Extension for JsExtension {
                 }
                 Some(cancel) => {
                     with_signal(thread, &cancel, |signal| {
-                        let arguments = self.arguments(handler, payload, context, Some(signal));
+                        let arguments = self.arguments(
+                            handler,
+                            payload,
+                            context,
+                            Some(Further::Signal(signal)),
+                        );
                         thread.call(self.id, "ask", arguments)
                     })
                     .await
@@ -195,6 +210,14 @@ impl Extension for JsExtension {
             answer::from_json(&question, &answered).map_err(ExtensionError::new)
         })
     }
+}
+
+/// The last argument of a call of a handler.
+enum Further {
+    /// The number of an `AbortSignal`.
+    Signal(u32),
+    /// The message that grows.
+    Partial(Lent),
 }
 
 /// The number of the next signal.

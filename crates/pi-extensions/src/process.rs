@@ -14,10 +14,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_coding_agent::extension::{
-    Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason, Question, Reply,
+    Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, ExtensionEvent, LoadReason,
+    Question, Reply,
 };
 use pi_coding_agent::resources::SourceInfo;
-use pi_coding_agent::session::SessionEvent;
+use pi_protocol::Message;
 use serde_json::{Value, json};
 
 use crate::extension::answer;
@@ -117,12 +118,16 @@ impl Extension for ProcessExtension {
 
     fn on_event<'a>(
         &'a self,
-        event: &'a SessionEvent,
+        event: &'a ExtensionEvent<'a>,
         _handler: usize,
         context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         Box::pin(async move {
-            let Some((_, payload)) = event.extension_event() else { return Ok(()) };
+            let Some(payload) = event.payload() else { return Ok(()) };
+            let mut payload = Value::clone(&payload);
+            if let Some(message) = event.partial() {
+                payload["message"] = json!(Message::Assistant(Arc::clone(message)));
+            }
             self.call("event", payload, context).await.map(drop)
         })
     }

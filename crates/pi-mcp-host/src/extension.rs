@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_coding_agent::extension::{
     Answer, Ask, BeforeAgentStart, Exposure, Extension, ExtensionApi, ExtensionContext,
-    ExtensionError, LoadReason, McpRegistration, Question, Registry, Reply, RunMode, RunStart,
-    ToolCall, ToolDecision, ToolWait,
+    ExtensionError, ExtensionEvent, LoadReason, McpRegistration, Question, Registry, Reply,
+    RunMode, RunStart, ToolCall, ToolDecision, ToolWait,
 };
 use pi_coding_agent::session::{AgentSession, SessionEvent};
 use pi_config::mcp::{self, ConfiguredServer, Origin, RESOURCE_TOOLS, ServerConfig};
@@ -314,12 +314,12 @@ impl Extension for McpExtension {
 
     fn on_event<'a>(
         &'a self,
-        event: &'a SessionEvent,
+        event: &'a ExtensionEvent<'a>,
         _handler: usize,
         context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         Box::pin(async move {
-            match event {
+            match &**event {
                 SessionEvent::SessionStart { .. } => {
                     if let Some(session) = context.session() {
                         self.activate(&session);

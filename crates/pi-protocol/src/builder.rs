@@ -6,6 +6,7 @@
 //! argument, not on the length of the message.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::{
     AssistantBlock, AssistantEvent, AssistantMessage, Model, PartialJson, StopReason, TextContent,
@@ -15,7 +16,8 @@ use crate::{
 /// A message under construction, and its events that are not yet delivered.
 #[derive(Debug)]
 pub struct MessageBuilder {
-    message: AssistantMessage,
+    /// Shared with readers of an event. A reader that keeps it makes the next change copy it.
+    message: Arc<AssistantMessage>,
     events: VecDeque<AssistantEvent>,
     /// State of each block beyond the message itself, by content index.
     blocks: Vec<BlockState>,
@@ -38,12 +40,12 @@ enum BlockState {
 impl MessageBuilder {
     /// An empty message from `model`.
     pub fn new(model: &Model) -> Self {
-        Self { message: AssistantMessage::pending(model), ..Self::empty() }
+        Self { message: Arc::new(AssistantMessage::pending(model)), ..Self::empty() }
     }
 
     pub(crate) fn empty() -> Self {
         Self {
-            message: AssistantMessage::default(),
+            message: Arc::default(),
             events: VecDeque::new(),
             blocks: Vec::new(),
             started: false,
@@ -52,18 +54,18 @@ impl MessageBuilder {
     }
 
     /// The message so far.
-    pub fn message(&self) -> &AssistantMessage {
+    pub fn message(&self) -> &Arc<AssistantMessage> {
         &self.message
     }
 
     /// The message, to set fields that have no events: ids, usage, signatures, diagnostics.
     pub fn message_mut(&mut self) -> &mut AssistantMessage {
-        &mut self.message
+        Arc::make_mut(&mut self.message)
     }
 
     /// Returns the message and drops the events.
     pub fn into_message(self) -> AssistantMessage {
-        self.message
+        Arc::unwrap_or_clone(self.message)
     }
 
     /// Removes and returns the oldest event that is not yet delivered.
@@ -125,7 +127,7 @@ impl MessageBuilder {
     ) -> usize {
         self.start();
         let index = self.message.content.len();
-        self.message.content.push(block);
+        self.message_mut().content.push(block);
         self.blocks.push(state);
         if !self.finished {
             self.events.push_back(event(index));
@@ -138,7 +140,8 @@ impl MessageBuilder {
         if self.finished {
             return;
         }
-        let Some(block) = self.message.content.get_mut(content_index) else { return };
+        let message = Arc::make_mut(&mut self.message);
+        let Some(block) = message.content.get_mut(content_index) else { return };
         let event = match (block, &mut self.blocks[content_index]) {
             (AssistantBlock::Text(text), BlockState::Text) => {
                 text.text.push_str(delta);
@@ -199,10 +202,8 @@ impl MessageBuilder {
     }
 
     fn finish_arguments(&mut self, content_index: usize, text: &str) {
-        let Some(AssistantBlock::ToolCall(call)) = self.message.content.get_mut(content_index)
-        else {
-            return;
-        };
+        let block = self.message_mut().content.get_mut(content_index);
+        let Some(AssistantBlock::ToolCall(call)) = block else { return };
         match json::parse_tool_arguments(text) {
             Ok(arguments) => call.arguments = arguments,
             Err(error) => {
@@ -231,7 +232,7 @@ impl MessageBuilder {
         }
         self.start();
         self.end_all();
-        self.message.stop_reason = reason.clone();
+        self.message_mut().stop_reason = reason.clone();
         self.events.push_back(AssistantEvent::Done { reason });
         self.finished = true;
     }
@@ -241,8 +242,9 @@ impl MessageBuilder {
         if self.finished {
             return;
         }
-        self.message.stop_reason = reason.clone();
-        self.message.error_message = Some(error.into());
+        let message = self.message_mut();
+        message.stop_reason = reason.clone();
+        message.error_message = Some(error.into());
         self.events.push_back(AssistantEvent::Error { reason });
         self.finished = true;
     }

@@ -138,7 +138,9 @@ impl AssistantStream {
     }
 
     /// Returns the message so far; after the terminal event, the whole message.
-    pub fn message(&self) -> &AssistantMessage {
+    /// A clone of the `Arc` must be dropped before the next event: one that is kept makes the
+    /// stream copy its message.
+    pub fn message(&self) -> &Arc<AssistantMessage> {
         match &self.state {
             State::Streaming(builder) => builder.message(),
             State::Finished(message) => message,
@@ -185,7 +187,7 @@ impl Stream for AssistantStream {
         if let Poll::Ready(Some(event)) = &polled {
             let mut observers =
                 std::mem::take(this.observers.get_mut().unwrap_or_else(PoisonError::into_inner));
-            let message = this.message();
+            let message: &AssistantMessage = this.message();
             observers.iter_mut().for_each(|observe| observe(event, message));
             this.observers = Mutex::new(observers);
         }

@@ -20,8 +20,8 @@ use std::sync::Arc;
 use pi_agent::{AgentTool, BoxFuture};
 
 use super::{
-    Answer, Ask, Command, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason,
-    Question, QuestionKind, RegistryError, Reply, ToolRegistration,
+    Answer, Ask, Command, Extension, ExtensionApi, ExtensionContext, ExtensionError,
+    ExtensionEvent, LoadReason, Question, QuestionKind, RegistryError, Reply, ToolRegistration,
 };
 use crate::session::SessionEvent;
 
@@ -153,13 +153,13 @@ impl Extension for Handlers {
 
     fn on_event<'a>(
         &'a self,
-        event: &'a SessionEvent,
+        event: &'a ExtensionEvent<'a>,
         _handler: usize,
         context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         Box::pin(async move {
             for handler in &self.events {
-                handler(event.clone(), context.clone()).await?;
+                handler(SessionEvent::clone(event), context.clone()).await?;
             }
             Ok(())
         })

@@ -10,8 +10,8 @@ use super::contain::contain;
 use super::question::STANDARD_TIME_LIMIT;
 use super::ui::DialogCounter;
 use super::{
-    Ask, Extension, ExtensionApi, ExtensionContext, ExtensionError, Flow, LoadReason, OnFailure,
-    Registry, TimeLimit,
+    Ask, Extension, ExtensionApi, ExtensionContext, ExtensionError, ExtensionEvent, Flow,
+    LoadReason, OnFailure, Registry, TimeLimit,
 };
 use crate::Diagnostic;
 use crate::session::SessionEvent;
@@ -194,9 +194,10 @@ impl Extensions {
         let mut failures = Vec::new();
         let name = event.extension_event_name();
         let receiving = self.registry.receiving(event.is_progress());
+        let event = ExtensionEvent::new(event);
         for (extension, handler) in with_handlers(&receiving, name) {
             let context = context.for_extension(extension.path());
-            let handled = extension.on_event(event, handler, &context);
+            let handled = extension.on_event(&event, handler, &context);
             let limit = self.limit_of(extension.path());
             if let Err(error) = contain(handled, limit, context.dialogs()).await {
                 failures.push(ExtensionFailure::new(extension.path(), name, &error));

@@ -102,7 +102,8 @@ pub enum SessionEvent {
     MessageUpdate {
         usage: Usage,
         assistant_message_event: MessageDelta,
-        /// The message so far, if an extension listens.
+        /// The message so far, for extensions that receive the event. A clone that outlives the
+        /// handler makes the next delta copy the message.
         #[serde(skip)]
         message: Option<Arc<AssistantMessage>>,
     },
@@ -315,18 +316,26 @@ impl SessionEvent {
     /// events that extensions have no name for.
     ///
     /// `turn_end` and `message_end` are questions
-    /// ([`Question`](crate::extension::Question)) and not listed here. A host adds `message` to
-    /// `message_update`: it has the parts already.
+    /// ([`Question`](crate::extension::Question)) and not listed here.
     pub fn extension_event(&self) -> Option<(&'static str, Value)> {
+        let mut payload = self.short_payload()?;
+        if let Self::MessageUpdate { message, .. } = self {
+            payload["message"] = json!(message.clone().map(Message::Assistant));
+        }
+        Some((self.extension_event_name(), payload))
+    }
+
+    /// Returns the payload of [`Self::extension_event`], of `message_update` with null in the place
+    /// of the message, which grows.
+    pub(crate) fn short_payload(&self) -> Option<Value> {
         let name = self.extension_event_name();
         if name.is_empty() {
             return None;
         }
         let mut payload = match self {
             Self::AgentEnd { messages, .. } => json!({ "messages": messages }),
-            Self::MessageUpdate { assistant_message_event, message, .. } => {
-                let message = message.clone().map(Message::Assistant);
-                json!({ "message": message, "assistantMessageEvent": assistant_message_event })
+            Self::MessageUpdate { assistant_message_event, .. } => {
+                json!({ "message": null, "assistantMessageEvent": assistant_message_event })
             }
             Self::TurnStart { turn_index, timestamp } => {
                 json!({ "turnIndex": turn_index, "timestamp": timestamp })
@@ -361,7 +370,16 @@ impl SessionEvent {
             _ => serde_json::to_value(self).ok()?,
         };
         payload["type"] = name.into();
-        Some((name, payload))
+        Some(payload)
+    }
+
+    /// Drops the message of a delta: only extensions read it, and a subscriber that kept it would
+    /// make the next delta copy it.
+    pub(super) fn without_partial(mut self) -> Self {
+        if let Self::MessageUpdate { message, .. } = &mut self {
+            *message = None;
+        }
+        self
     }
 
     /// Returns the name under which extension handlers know the event; empty for events that they
@@ -432,8 +450,11 @@ impl SessionEvent {
             AgentEvent::MessageStart { message } => Self::MessageStart { message: message.clone() },
             AgentEvent::MessageUpdate { assistant_message_event } => Self::MessageUpdate {
                 usage: streaming.map(|message| message.usage.clone()).unwrap_or_default(),
-                assistant_message_event: MessageDelta::new(assistant_message_event, streaming)?,
-                message: streaming.filter(|_| with_message).cloned().map(Arc::new),
+                assistant_message_event: MessageDelta::new(
+                    assistant_message_event,
+                    streaming.map(|message| &**message),
+                )?,
+                message: streaming.filter(|_| with_message).cloned(),
             },
             AgentEvent::MessageEnd { message } => Self::MessageEnd { message: message.clone() },
             AgentEvent::ToolExecutionStart { tool_call_id, tool_name, args } => {

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_coding_agent::extension::{
-    Answer, Ask as _, Boundary, Exposure, Extension, ExtensionApi, ExtensionContext, LoadReason,
-    Question, QuestionKind, RegistryError, Reply, ToolRegistration, TurnEnd,
+    Answer, Ask as _, Boundary, Exposure, Extension, ExtensionApi, ExtensionContext,
+    ExtensionEvent, LoadReason, Question, QuestionKind, RegistryError, Reply, ToolRegistration,
+    TurnEnd,
 };
 use pi_coding_agent::session::{
     AgentSession, Persistence, PromptChange, SessionEvent, WeakAgentSession,
@@ -240,12 +241,12 @@ impl Extension for AgentExtension {
 
     fn on_event<'a>(
         &'a self,
-        event: &'a SessionEvent,
+        event: &'a ExtensionEvent<'a>,
         _handler: usize,
         context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         // Another branch may belong to another spec.
-        if matches!(event, SessionEvent::SessionTree { .. })
+        if matches!(**event, SessionEvent::SessionTree { .. })
             && let Some(session) = context.session()
         {
             self.0.restore(&session, context.api());

@@ -67,9 +67,9 @@ function forgetModules() {
 	for (const path of graphs.keys()) if (!used.has(path)) graphs.delete(path);
 }
 
-exports.notify = function notify(id, number, event) {
+exports.notify = function notify(id, number, event, readMessage) {
 	const binding = bindings.get(id);
-	return binding === undefined ? undefined : handlers.notify(binding, number, event);
+	return binding === undefined ? undefined : handlers.notify(binding, number, event, readMessage);
 };
 
 exports.ask = function ask(id, number, event, signal) {

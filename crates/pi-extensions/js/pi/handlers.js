@@ -44,12 +44,36 @@ function removeHandler(binding, event, number) {
 }
 
 /** Calls a handler of an event. */
-exports.notify = function notify(binding, number, event) {
+exports.notify = function notify(binding, number, event, readMessage) {
 	const handler = binding.handlers.get(number);
 	if (handler === undefined) return undefined;
-	if (event.type === "message_update") event.assistantMessageEvent.partial = event.message;
+	if (event.type === "message_update") defineMessage(event, readMessage);
 	return handler(event, createContext(binding));
 };
+
+/** The message of a delta grows, and few handlers look at it: it is made when it is read. */
+function defineMessage(event, readMessage) {
+	let message;
+	const read = () => (message ??= readMessage?.() ?? null);
+	defineLazily(event, "message", read);
+	defineLazily(event.assistantMessageEvent, "partial", read);
+}
+
+/** Defines a property that becomes a plain one when it is read or set. */
+function defineLazily(object, name, read) {
+	const plain = (target, value) =>
+		Object.defineProperty(target, name, { configurable: true, enumerable: true, writable: true, value });
+	Object.defineProperty(object, name, {
+		configurable: true,
+		enumerable: true,
+		get() {
+			return plain(this, read())[name];
+		},
+		set(value) {
+			plain(this, value);
+		},
+	});
+}
 
 /** Calls a handler of a question. Returns its value and what it left of the event. */
 exports.ask = async function ask(binding, number, event, signal) {
