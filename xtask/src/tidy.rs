@@ -8,6 +8,7 @@
 mod boundaries;
 mod budgets;
 mod graph;
+mod javascript;
 mod layout;
 mod packages;
 mod prose;
@@ -57,7 +58,7 @@ pub(crate) enum TidyError {
 }
 
 /// The kinds of files that are checked.
-const EXTENSIONS: &[&str] = &["rs", "md", "toml", "lock"];
+const EXTENSIONS: &[&str] = &["rs", "js", "md", "toml", "lock"];
 
 /// A check of the files of the repository.
 type Check = fn(&[SourceFile]) -> Vec<Finding>;
@@ -69,6 +70,7 @@ const CHECKS: &[Check] = &[
     layout::orphans,
     layout::lock_sources,
     sizes::check,
+    javascript::check,
     words::names,
     words::words,
 ];

@@ -154,11 +154,8 @@ exports.renderImage = function renderImage(base64Data, imageDimensions, options 
 	return { sequence: exports.encodeITerm2(base64Data, { width: columns, height: "auto", preserveAspectRatio }), columns, rows };
 };
 
-let transcoder;
-/** Sets the function that converts images which a terminal cannot show. */
-exports.setImageTranscoder = function setImageTranscoder(transcode) {
-	transcoder = transcode;
-};
+/** Takes a function that converts images for a terminal; such images are shown as text here. */
+exports.setImageTranscoder = function setImageTranscoder(_transcode) {};
 
 exports.imageFallback = function imageFallback(mimeType, dimensions, filename) {
 	const parts = [];

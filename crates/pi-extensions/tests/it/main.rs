@@ -12,6 +12,7 @@ mod events;
 mod exec;
 mod hostile;
 mod hostmods;
+mod javascript;
 mod kit;
 mod lifetime;
 mod loading;
