@@ -24,6 +24,8 @@ pub struct HostOptions {
     pub limits: Limits,
     /// The process that extensions see.
     pub process: ProcessOptions,
+    /// Starts extensions that are programs.
+    pub programs: pi_tools::Host,
     /// Directory of compiled code; `None` keeps nothing.
     pub cache: Option<PathBuf>,
     /// Receives errors that no call returns while there is no session, such as those of timers.
@@ -126,7 +128,7 @@ impl ExtensionHost {
         if let Some(thread) = threads.get(&package) {
             return Ok(thread.clone());
         }
-        let HostOptions { limits, process, cache, reporter } = self.0.options.clone();
+        let HostOptions { limits, process, cache, reporter, .. } = self.0.options.clone();
         let thread = JsThread::start(ThreadOptions {
             limits,
             access,
@@ -138,6 +140,10 @@ impl ExtensionHost {
         .map_err(ExtensionError::with_source)?;
         threads.insert(package, thread.clone());
         Ok(thread)
+    }
+
+    pub(crate) fn options(&self) -> &HostOptions {
+        &self.0.options
     }
 
     /// Checks the program of an extension that is a program itself.

@@ -11,7 +11,7 @@ mod registration;
 mod requests;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_coding_agent::extension::{
     Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, ExtensionEvent, LoadReason,
@@ -51,24 +51,33 @@ impl ProcessExtension {
     }
 
     /// Returns the running program, or starts it.
-    fn connection(&self, reason: LoadReason) -> Result<Arc<Connection>, ExtensionError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = &state.connection
+    async fn connection(&self, reason: LoadReason) -> Result<Arc<Connection>, ExtensionError> {
+        if let Some(connection) = self.running()
             && reason == LoadReason::Session
             && !connection.is_closed()
         {
-            return Ok(Arc::clone(connection));
+            return Ok(connection);
         }
         // The old program ends with its last handle.
-        state.connection = None;
+        self.state().connection = None;
         let manifest =
             Manifest::read(Path::new(&*self.path)).map_err(ExtensionError::with_source)?;
         let program = manifest.command.first().map(String::as_str).unwrap_or_default();
         self.host.check_program(&self.source, program)?;
-        let connection = Connection::start(&manifest).map_err(ExtensionError::with_source)?;
-        let connection = Arc::new(connection);
-        state.connection = Some(Arc::clone(&connection));
+        let options = self.host.options();
+        let started =
+            Connection::start(&manifest, &options.process.variables, &options.programs).await;
+        let connection = Arc::new(started.map_err(ExtensionError::with_source)?);
+        self.state().connection = Some(Arc::clone(&connection));
         Ok(connection)
+    }
+
+    fn running(&self) -> Option<Arc<Connection>> {
+        self.state().connection.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn call(
@@ -77,12 +86,8 @@ impl ProcessExtension {
         params: Value,
         context: &ExtensionContext,
     ) -> Result<Value, ExtensionError> {
-        let connection = {
-            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            state.connection.clone()
-        };
-        let connection =
-            connection.ok_or_else(|| ExtensionError::new("the program is not running"))?;
+        let gone = || ExtensionError::new("the program is not running");
+        let connection = self.running().ok_or_else(gone)?;
         connection.set_context(context.clone());
         connection.call(method, params).await.map_err(ExtensionError::with_source)
     }
@@ -95,7 +100,7 @@ impl Extension for ProcessExtension {
 
     fn load<'a>(&'a self, api: &'a ExtensionApi, reason: LoadReason) -> Reply<'a, ()> {
         Box::pin(async move {
-            let connection = self.connection(reason)?;
+            let connection = self.connection(reason).await?;
             let reason = match reason {
                 LoadReason::Session => "session",
                 LoadReason::Reload => "reload",
@@ -106,13 +111,13 @@ impl Extension for ProcessExtension {
             let registrations: Registrations = serde_json::from_value(answered)
                 .map_err(|error| ExtensionError::new(format!("invalid answer to load: {error}")))?;
             let events = registrations.register(api, &connection)?;
-            self.state.lock().unwrap_or_else(PoisonError::into_inner).events = events;
+            self.state().events = events;
             Ok(())
         })
     }
 
     fn handlers(&self, name: &str) -> Vec<usize> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state();
         if state.events.iter().any(|event| event == name) { vec![0] } else { Vec::new() }
     }
 

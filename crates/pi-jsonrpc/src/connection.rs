@@ -57,6 +57,17 @@ pub trait Service: Send + Sync + 'static {
         let _ = problem;
     }
 
+    /// Takes note of a response to no open request, such as one that was given up.
+    fn unexpected_response(&self) {
+        self.invalid("a response to no open request");
+    }
+
+    /// Returns true if messages may lack what this side can do without; see
+    /// [`Message::parse_lenient`].
+    fn is_lenient(&self) -> bool {
+        false
+    }
+
     /// Returns true if the other side is told of texts that are no messages. A client does not do
     /// that: its server may print texts that are no messages, and would answer the answers.
     fn answers_invalid(&self) -> bool {
@@ -299,7 +310,7 @@ impl Connection {
                 let call = id.and_then(|id| self.open().calls.close(&id));
                 match call {
                     Some(call) => drop(call.send(result.map_err(CallError::Remote))),
-                    None => serving.service.invalid("a response to no open request"),
+                    None => serving.service.unexpected_response(),
                 }
             }
             Message::Notification(Notification { method, params }) => {
@@ -403,10 +414,14 @@ where
 
 fn receive_line(connection: &Connection, line: Line, serving: &Serving) {
     match line {
-        Line::Text(text) => match Message::parse(&text) {
-            Ok(message) => connection.receive(message, serving),
-            Err(invalid) => connection.refuse(&text, &invalid, serving),
-        },
+        Line::Text(text) => {
+            let is_lenient = serving.service.is_lenient();
+            let parse = if is_lenient { Message::parse_lenient } else { Message::parse };
+            match parse(&text) {
+                Ok(message) => connection.receive(message, serving),
+                Err(invalid) => connection.refuse(&text, &invalid, serving),
+            }
+        }
         Line::TooLong(line) => {
             let length = line.length;
             let problem = format!("a line of {length} bytes, which is too long");

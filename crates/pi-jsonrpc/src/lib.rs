@@ -1,4 +1,5 @@
-//! JSON-RPC 2.0, for the Model Context Protocol and the Agent Client Protocol.
+//! JSON-RPC 2.0, for the Model Context Protocol, the Agent Client Protocol and extensions that are
+//! programs.
 //!
 //! The crate knows requests, notifications, responses and the order in which they travel. It knows
 //! no method of any protocol, starts no process and opens no socket.

@@ -211,6 +211,31 @@ impl Message {
         Self::from_value(parse_bounded(text)?)
     }
 
+    /// Parses the text of a message that may lack the version, the result of a response, or the
+    /// code of an error.
+    pub fn parse_lenient(text: &[u8]) -> Result<Self, Invalid> {
+        let mut value = parse_bounded(text)?;
+        if let Value::Object(object) = &mut value {
+            object.insert("jsonrpc".to_owned(), "2.0".into());
+            let is_response = object.contains_key("id") && !object.contains_key("method");
+            match object.get_mut("error") {
+                Some(Value::Object(error)) => {
+                    error.entry("code").or_insert(0.into());
+                }
+                Some(Value::Null) => {}
+                Some(error) => {
+                    let message = error.as_str().unwrap_or_default();
+                    *error = json!({ "code": 0, "message": message });
+                }
+                None if is_response => {
+                    object.entry("result").or_insert(Value::Null);
+                }
+                None => {}
+            }
+        }
+        Self::from_value(value)
+    }
+
     /// Reads a message, or the messages of an array.
     pub fn parse_batch(text: &[u8]) -> Result<Vec<Result<Self, Invalid>>, Invalid> {
         Ok(match parse_bounded(text)? {
@@ -336,6 +361,26 @@ fn with_params(mut message: Value, params: Option<&Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lenient_parsing_fills_in_what_is_missing() {
+        let parsed = |text: &str| Message::parse_lenient(text.as_bytes());
+        for text in [r#"{"id":1}"#, r#"{"jsonrpc":"1.0","id":1,"result":null}"#] {
+            assert!(Message::parse(text.as_bytes()).is_err(), "{text}");
+            assert_eq!(
+                parsed(text),
+                Ok(Message::response(Id::Number(1), Ok(Value::Null))),
+                "{text}"
+            );
+        }
+        let failed = |message: &str| Message::response(Id::Number(1), Err(Error::new(0, message)));
+        assert_eq!(parsed(r#"{"id":1,"error":{"message":"no"}}"#), Ok(failed("no")));
+        assert_eq!(parsed(r#"{"id":1,"error":"no"}"#), Ok(failed("no")));
+        assert_eq!(parsed(r#"{"method":"a"}"#), Ok(Message::notification("a", None)));
+        assert!(
+            parsed(r#"{"other":1}"#).is_err() && parsed("[1]").is_err() && parsed("{").is_err()
+        );
+    }
 
     #[test]
     fn messages_survive_a_round_trip() {

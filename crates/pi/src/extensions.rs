@@ -24,11 +24,13 @@ pub(crate) fn opener(options: &AgentOptions) -> OpenExtension {
     let environment = &options.environment;
     let (cwd, directory) = (environment.cwd.clone(), environment.agent_directory.clone());
     let (host, access) = (OnceLock::new(), access_rule(options.clone()));
+    let programs = pi_tools::Host::default().with_supervisor(options.supervisor.clone());
     Arc::new(move |source| {
         let host = host.get_or_init(|| {
             let options = HostOptions {
                 limits: Limits::default(),
                 process: process(&cwd),
+                programs: programs.clone(),
                 cache: Some(directory.join("cache/extensions")),
                 reporter: Arc::new(report),
             };

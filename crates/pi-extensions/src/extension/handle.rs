@@ -1,6 +1,6 @@
 //! A registered function of an extension that stays in JavaScript, under a number.
 
-use rquickjs::{IntoJs as _, Value};
+use rquickjs::IntoJs as _;
 
 use crate::error::ScriptError;
 use crate::host::ExtensionId;
@@ -56,12 +56,8 @@ impl JsHandle {
 
 impl Drop for JsHandle {
     fn drop(&mut self) {
-        let Some(thread) = self.thread.upgrade() else { return };
-        let number = self.number;
-        thread.post(move |ctx, host| {
-            // Fails only if the engine is out of memory; the entry then stays until the end.
-            let number = Value::new_number(ctx.clone(), f64::from(number));
-            let _ = host.call_entry(ctx, "release", vec![number]);
-        });
+        if let Some(thread) = self.thread.upgrade() {
+            thread.poster().post_call("release", vec![self.number.into()]);
+        }
     }
 }

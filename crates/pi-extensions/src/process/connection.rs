@@ -1,40 +1,43 @@
-//! The connection to a program: calls with numbers, answers in any order.
+//! The connection to a program: JSON-RPC over its standard streams.
+//!
+//! The supervisor owns the program and everything that it starts: all of them end with the
+//! connection. The program has the variables that extensions in JavaScript see, and no others.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_agent::ToolOutput;
-use pi_coding_agent::extension::ExtensionContext;
+use pi_coding_agent::extension::{ExtensionContext, NotifyKind};
+use pi_jsonrpc::connection::BoxFuture;
+use pi_jsonrpc::{Error, Id, Incoming, Limits, Message, Service};
+use pi_tools::{Command, Executor as _, Host, ProcessTree};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::{Child, ChildStdin, Command};
-use tokio::sync::{mpsc, oneshot};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 use super::manifest::Manifest;
 use super::requests;
 
 /// A line may not be longer: a program that writes without end must not take all memory.
-const LONGEST_LINE: u64 = 32 << 20;
+const LONGEST_LINE: usize = 32 << 20;
 
-/// The connection to a program. The program is killed when it is dropped.
-#[derive(Debug)]
+/// The code of errors that the program receives.
+const FAILED: i64 = -32000;
+
+/// The connection to a program. Dropping it ends the program.
 pub(super) struct Connection {
-    lines: mpsc::UnboundedSender<Value>,
+    rpc: pi_jsonrpc::Connection,
     shared: Arc<Shared>,
-    next: AtomicU64,
-    _child: Mutex<Child>,
+    /// The lock only makes the connection `Sync`.
+    _processes: Mutex<ProcessTree>,
 }
 
-/// The state that the reader of answers shares.
+/// The state of the messages that the program sends.
 #[derive(Default)]
-pub(super) struct Shared {
-    waiting: Mutex<BTreeMap<u64, oneshot::Sender<Result<Value, CallError>>>>,
+struct Shared {
     updates: Mutex<BTreeMap<String, Box<dyn Fn(ToolOutput) + Send>>>,
     context: Mutex<Option<ExtensionContext>>,
-    closed: AtomicBool,
 }
 
 /// A call that failed.
@@ -46,52 +49,53 @@ pub(super) enum CallError {
     Ended,
 }
 
+impl From<pi_jsonrpc::CallError> for CallError {
+    fn from(error: pi_jsonrpc::CallError) -> Self {
+        match error {
+            pi_jsonrpc::CallError::Closed(_) => Self::Ended,
+            pi_jsonrpc::CallError::Remote(error) if error.message.is_empty() => {
+                Self::Failed("the program reported an error".to_owned())
+            }
+            pi_jsonrpc::CallError::Remote(error) => Self::Failed(error.message),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
 impl Connection {
     /// Starts the program.
-    pub(super) fn start(manifest: &Manifest) -> io::Result<Self> {
-        let (program, arguments) = manifest.command.split_first().ok_or(io::ErrorKind::NotFound)?;
-        let mut child = Command::new(program)
-            .args(arguments)
-            .current_dir(&manifest.directory)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| {
-                io::Error::new(error.kind(), format!("cannot start {program}: {error}"))
-            })?;
+    pub(super) async fn start(
+        manifest: &Manifest,
+        variables: &BTreeMap<String, String>,
+        host: &Host,
+    ) -> io::Result<Self> {
+        let (name, arguments) = manifest.command.split_first().ok_or(io::ErrorKind::NotFound)?;
+        let failed = |error: io::Error| {
+            io::Error::new(error.kind(), format!("cannot start {name}: {error}"))
+        };
+        let program = find(name, &manifest.directory, variables.get("PATH"))
+            .ok_or_else(|| failed(io::Error::new(io::ErrorKind::NotFound, "no such program")))?;
+        let command = Command::new(program, &manifest.directory)
+            .arguments(arguments)
+            .environment(variables.clone());
+        let process = host.spawn_piped(&command).await.map_err(failed)?;
         let shared = Arc::new(Shared::default());
-        // Unbounded: each line is an event that the session waits for, or an answer.
-        let (lines, outgoing) = mpsc::unbounded_channel();
-        if let Some(stdin) = child.stdin.take() {
-            tokio::spawn(write(stdin, outgoing));
-        }
-        if let Some(stdout) = child.stdout.take() {
-            tokio::spawn(read(BufReader::new(stdout), Arc::clone(&shared), lines.clone()));
-        }
-        if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(requests::show_messages(BufReader::new(stderr), Arc::clone(&shared)));
-        }
-        Ok(Self { lines, shared, next: AtomicU64::new(1), _child: Mutex::new(child) })
+        tokio::spawn(show_messages(process.stderr, Arc::clone(&shared)));
+        let limits = Limits { line: LONGEST_LINE, ..Limits::default() };
+        let service = Arc::clone(&shared) as Arc<dyn Service>;
+        let (rpc, running) =
+            pi_jsonrpc::Connection::new(process.stdout, process.stdin, service, limits);
+        tokio::spawn(running);
+        Ok(Self { rpc, shared, _processes: Mutex::new(process.tree) })
     }
 
     /// Calls a method and waits for the answer. A caller that stops waiting cancels the call.
     pub(super) async fn call(&self, method: &str, params: Value) -> Result<Value, CallError> {
-        if self.is_closed() {
-            return Err(CallError::Ended);
-        }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (reply, answer) = oneshot::channel();
-        self.shared.waiting().insert(id, reply);
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        if self.lines.send(message).is_err() {
-            return Err(CallError::Ended);
-        }
-        let cancelling = CancelOnDrop { id, connection: self, is_done: false };
-        let answered = answer.await.unwrap_or(Err(CallError::Ended));
-        cancelling.done();
-        answered
+        let pending = self.rpc.start(method, |_| Some(params)).await?;
+        let mut cancelling = CancelOnDrop { rpc: &self.rpc, id: Some(pending.id().clone()) };
+        let answered = pending.response().await;
+        cancelling.id = None;
+        Ok(answered?)
     }
 
     /// Calls a method that may report progress under a key.
@@ -114,76 +118,107 @@ impl Connection {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.shared.closed.load(Ordering::Relaxed)
+        self.rpc.is_closed()
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.rpc.close();
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").field("closed", &self.is_closed()).finish_non_exhaustive()
     }
 }
 
 /// Tells the program that no one waits for an answer any more.
 struct CancelOnDrop<'a> {
-    id: u64,
-    connection: &'a Connection,
-    is_done: bool,
-}
-
-impl CancelOnDrop<'_> {
-    fn done(mut self) {
-        self.is_done = true;
-    }
+    rpc: &'a pi_jsonrpc::Connection,
+    id: Option<Id>,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        self.connection.shared.waiting().remove(&self.id);
-        if !self.is_done {
-            let params = json!({ "id": self.id });
-            let message = json!({ "jsonrpc": "2.0", "method": "cancel", "params": params });
-            // A program that has ended needs no notice.
-            let _ = self.connection.lines.send(message);
+        if let Some(id) = &self.id {
+            // A program that has ended, or that does not read, needs no notice.
+            self.rpc.try_send(Message::notification("cancel", Some(json!({ "id": id }))));
         }
+    }
+}
+
+impl Service for Shared {
+    fn request(&self, request: Incoming) -> BoxFuture<'_, Result<Value, Error>> {
+        Box::pin(async move {
+            let params = request.params.unwrap_or_default();
+            let served = match (request.method.as_str(), self.context()) {
+                ("update", _) => self.update(&params),
+                (method, Some(context)) => requests::serve(method, params, &context).await,
+                (_, None) => Err("requests are possible after the first event".to_owned()),
+            };
+            served.map_err(|problem| Error::new(FAILED, problem))
+        })
+    }
+
+    fn notification(&self, method: &str, params: Option<Value>) {
+        let params = params.unwrap_or_default();
+        if method == "update" {
+            // In order: a report that overtakes the result of its call would be lost.
+            if let Err(problem) = self.update(&params) {
+                self.complain(&format!("{method}: {problem}"));
+            }
+            return;
+        }
+        let Some(context) = self.context() else { return };
+        let method = method.to_owned();
+        tokio::spawn(async move {
+            if let Err(problem) = requests::serve(&method, params, &context).await {
+                context.ui().notify(format!("{method}: {problem}"), NotifyKind::Warning);
+            }
+        });
+    }
+
+    fn invalid(&self, problem: &str) {
+        let subject = if problem.starts_with("not ") { "a line is " } else { "" };
+        self.complain(&format!("{subject}{problem}"));
+    }
+
+    fn unexpected_response(&self) {
+        // The answer to a call that was cancelled.
+    }
+
+    fn answers_invalid(&self) -> bool {
+        false
+    }
+
+    fn is_lenient(&self) -> bool {
+        true
     }
 }
 
 impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, BTreeMap<u64, oneshot::Sender<Result<Value, CallError>>>> {
-        lock(&self.waiting)
-    }
-
     /// Returns the surroundings of the last call.
-    pub(super) fn context(&self) -> Option<ExtensionContext> {
+    fn context(&self) -> Option<ExtensionContext> {
         lock(&self.context).clone()
     }
 
+    /// Shows a message of or about the program.
+    fn complain(&self, message: &str) {
+        if let Some(context) = self.context() {
+            context.ui().notify(message, NotifyKind::Warning);
+        }
+    }
+
     /// Passes on a progress report.
-    pub(super) fn update(&self, key: &str, output: ToolOutput) {
+    fn update(&self, params: &Value) -> Result<Value, String> {
+        let key = params["toolCallId"].as_str().ok_or("toolCallId is missing")?;
+        let output = crate::extension::output_from_json(params["result"].clone())?;
         if let Some(update) = lock(&self.updates).get(key) {
             update(output);
         }
-    }
-
-    fn answer(&self, id: u64, message: &Value) {
-        let Some(reply) = self.waiting().remove(&id) else { return };
-        let answer = match message.get("error") {
-            Some(error) => {
-                let text = error["message"].as_str().unwrap_or("the program reported an error");
-                Err(CallError::Failed(text.to_owned()))
-            }
-            None => Ok(message.get("result").cloned().unwrap_or_default()),
-        };
-        // A caller that stopped waiting needs no answer.
-        let _ = reply.send(answer);
-    }
-
-    fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
-        for (_, reply) in std::mem::take(&mut *self.waiting()) {
-            let _ = reply.send(Err(CallError::Ended));
-        }
-    }
-}
-
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("closed", &self.closed).finish_non_exhaustive()
+        Ok(Value::Null)
     }
 }
 
@@ -191,46 +226,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn write(mut stdin: ChildStdin, mut lines: mpsc::UnboundedReceiver<Value>) {
-    while let Some(line) = lines.recv().await {
-        let mut bytes = line.to_string().into_bytes();
-        bytes.push(b'\n');
-        if stdin.write_all(&bytes).await.is_err() || stdin.flush().await.is_err() {
-            return;
-        }
+/// Returns the path of a program: as given if it has a slash, else from the search path.
+fn find(name: &str, directory: &Path, search: Option<&String>) -> Option<PathBuf> {
+    if name.contains('/') {
+        let path = directory.join(name);
+        return path.is_file().then_some(path);
     }
+    let mut directories = std::env::split_paths(search?);
+    directories.find_map(|one| {
+        let path = directory.join(one).join(name);
+        path.is_file().then_some(path)
+    })
 }
 
-async fn read(
-    mut stdout: impl tokio::io::AsyncBufRead + Unpin,
-    shared: Arc<Shared>,
-    lines: mpsc::UnboundedSender<Value>,
-) {
-    // Weak, so that the writer ends when the connection is dropped.
-    let lines = { lines.downgrade() };
-    loop {
-        let mut line = Vec::new();
-        let read = (&mut stdout).take(LONGEST_LINE).read_until(b'\n', &mut line).await;
-        let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LONGEST_LINE;
-        if !matches!(read, Ok(1..)) || !is_whole {
-            break;
-        }
-        let message: Value = match serde_json::from_slice(&line) {
-            Ok(message) => message,
-            Err(_) if line.trim_ascii().is_empty() => continue,
-            Err(error) => {
-                requests::complain(&shared, &format!("a line is not JSON: {error}"));
-                continue;
-            }
-        };
-        match (message.get("method"), message["id"].as_u64()) {
-            (Some(_), _) => {
-                let Some(lines) = lines.upgrade() else { break };
-                tokio::spawn(requests::serve(message, Arc::clone(&shared), lines));
-            }
-            (None, Some(id)) => shared.answer(id, &message),
-            (None, None) => requests::complain(&shared, "a message has neither method nor id"),
-        }
+/// Shows the lines that the program writes to its standard error.
+async fn show_messages(stderr: impl AsyncRead + Unpin, shared: Arc<Shared>) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = String::new();
+    while let Ok(1..) = stderr.read_line(&mut line).await {
+        shared.complain(line.trim_end());
+        line.clear();
     }
-    shared.close();
 }

@@ -1,6 +1,5 @@
 //! Requests of a program: dialogs, messages, entries.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use pi_coding_agent::extension::{
@@ -10,49 +9,6 @@ use pi_coding_agent::session::{Delivery, PromptOptions};
 use pi_session::ExtensionMessage;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
-use tokio::sync::mpsc;
-
-use super::connection::Shared;
-use crate::extension::output_from_json;
-
-/// Serves one request or notification of the program.
-pub(super) async fn serve(
-    message: Value,
-    shared: Arc<Shared>,
-    lines: mpsc::UnboundedSender<Value>,
-) {
-    let method = message["method"].as_str().unwrap_or_default().to_owned();
-    let params = message.get("params").cloned().unwrap_or_default();
-    let served = match method.as_str() {
-        "update" => update(&shared, &params),
-        _ => match shared.context() {
-            Some(context) => request(&method, params, &context).await,
-            None => Err("requests are possible after the first event".to_owned()),
-        },
-    };
-    let Some(id) = message.get("id") else {
-        if let Err(problem) = served {
-            complain(&shared, &format!("{method}: {problem}"));
-        }
-        return;
-    };
-    let answer = match served {
-        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        Err(problem) => {
-            let error = json!({ "code": -32000, "message": problem });
-            json!({ "jsonrpc": "2.0", "id": id, "error": error })
-        }
-    };
-    // The program has ended.
-    let _ = lines.send(answer);
-}
-
-fn update(shared: &Shared, params: &Value) -> Result<Value, String> {
-    let key = params["toolCallId"].as_str().ok_or("toolCallId is missing")?;
-    shared.update(key, output_from_json(params["result"].clone())?);
-    Ok(Value::Null)
-}
 
 /// Parameters of dialogs.
 #[derive(Deserialize)]
@@ -69,7 +25,12 @@ struct DialogParams {
     timeout: Option<u64>,
 }
 
-async fn request(method: &str, params: Value, context: &ExtensionContext) -> Result<Value, String> {
+/// Serves a request of the program.
+pub(super) async fn serve(
+    method: &str,
+    params: Value,
+    context: &ExtensionContext,
+) -> Result<Value, String> {
     let parse = |error: serde_json::Error| error.to_string();
     match method {
         "ui.select" | "ui.confirm" | "ui.input" | "ui.editor" => {
@@ -189,21 +150,5 @@ async fn session_request(
             Ok(Value::Null)
         }
         other => Err(format!("unknown method {other}")),
-    }
-}
-
-/// Shows the lines that the program writes to its standard error.
-pub(super) async fn show_messages(mut stderr: impl AsyncBufRead + Unpin, shared: Arc<Shared>) {
-    let mut line = String::new();
-    while let Ok(1..) = stderr.read_line(&mut line).await {
-        complain(&shared, line.trim_end());
-        line.clear();
-    }
-}
-
-/// Shows a message of or about the program.
-pub(super) fn complain(shared: &Shared, message: &str) {
-    if let Some(context) = shared.context() {
-        context.ui().notify(message, NotifyKind::Warning);
     }
 }

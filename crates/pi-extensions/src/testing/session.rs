@@ -122,6 +122,7 @@ async fn start(
     let host = ExtensionHost::new(HostOptions {
         limits: Limits::default(),
         process: ProcessOptions { variables, ..ProcessOptions::new(&project) },
+        programs: Default::default(),
         cache: None,
         reporter: Arc::new(move |report| lock(&seen).push(report.error)),
     });

@@ -87,3 +87,35 @@ async fn a_broken_manifest_is_reported() {
         assert!(problems.contains(problem), "{text}: {problems}");
     }
 }
+
+/// The fixture of a program that starts another one, which would outlive it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_sees_the_variables_of_extensions_and_ends_with_its_session() {
+    let script = r#"#!/bin/sh
+sleep 600 & echo "$! $EXTENSION_VALUE ${HOME:-none} ${CARGO:-none}" > started
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    echo "{\"id\":$id,\"result\":{}}"
+done
+"#;
+    let setup = Setup::new()
+        .file("project/run.sh", script)
+        .extension("project/extension.json", r#"{ "command": ["sh", "run.sh"] }"#)
+        .variable("EXTENSION_VALUE", &"seen");
+    let trial = setup.start().await;
+    assert_eq!(trial.problems(), Vec::<String>::new());
+    let started = std::fs::read_to_string(trial.root.path().join("project/started")).unwrap();
+    let fields: Vec<&str> = started.split_whitespace().collect();
+    let home = trial.root.path().join("home").display().to_string();
+    assert_eq!(fields[1..], ["seen", &home, "none"], "{started}");
+    let child = format!("/proc/{}/stat", fields[0]);
+    assert!(Path::new(&child).exists());
+    trial.runtime.shut_down().await;
+    drop(trial);
+    // The process is gone, or a zombie that its new parent has not waited for.
+    let is_gone = || std::fs::read_to_string(&child).map_or(true, |text| text.contains(") Z "));
+    while !is_gone() {
+        tokio::task::yield_now().await;
+    }
+}

@@ -102,6 +102,7 @@ impl Setup {
         let options = HostOptions {
             limits: self.limits,
             process: self.process,
+            programs: Default::default(),
             cache: None,
             reporter: Arc::new(move |report| received.lock().unwrap().push(report)),
         };
