@@ -1,4 +1,5 @@
-//! What extensions cost: the start of RPC mode with 0, 1 and 50 of them, and a call of a handler.
+//! What extensions cost: the start of RPC mode with 0, 1 and 50 of them, a call of a handler, and an
+//! answer whose deltas a handler receives.
 //!
 //! Runs the release build, or the program in `PI_BENCH_BINARY`. `PI_BENCH_PEER` is the command of the
 //! TypeScript pi, which is measured in the same run.
@@ -14,7 +15,7 @@ use crate::Outcome;
 use crate::clock::{children, typical};
 use crate::home::{Home, programs};
 use crate::process::Usage;
-use crate::program::request;
+use crate::program::{Bench, request};
 use crate::table::{Table, budget, megabytes, micros, millis, time};
 
 /// Numbers of extensions, with the budget in milliseconds over none.
@@ -39,8 +40,48 @@ export default function (pi) {
 }
 "#;
 
+/// Handlers of `message_update`, as the bodies of functions.
+const LISTENERS: &[(&str, Option<&str>)] =
+    &[("none", None), ("reads the delta", Some("event.assistantMessageEvent.delta?.length"))];
+
+/// The growth of the cost of an answer of four times the length.
+const GROWTH: f64 = 4.5;
+
 pub(crate) fn tables(quick: bool) -> Outcome {
-    programs()?.iter().map(|(name, program)| table(name, program, quick)).collect()
+    let programs = programs()?;
+    let mut tables = programs
+        .iter()
+        .map(|(name, program)| table(name, program, quick))
+        .collect::<Result<Vec<_>, _>>()?;
+    if let Some(pi) = programs.first().and_then(|(_, program)| program.first()) {
+        tables.push(streaming(pi, quick)?);
+    }
+    Ok(tables)
+}
+
+/// Measures an answer whose deltas an extension receives.
+fn streaming(pi: &str, quick: bool) -> io::Result<Table> {
+    let (chunks, runs) = if quick { (2_000, 2) } else { (20_000, 5) };
+    let (short, long) = (format!("{chunks} chunks"), format!("{} chunks", chunks * 4));
+    let columns = ["handler of `message_update`", &short, &long, "growth", "budget"];
+    let mut table = Table::new("pi: an answer with an extension that listens", &columns);
+    for (name, body) in LISTENERS {
+        let bench = Bench::create()?;
+        let extensions = bench.home.agent().join("extensions");
+        fs::create_dir_all(&extensions)?;
+        if let Some(body) = body {
+            let text =
+                format!("export default (pi) => pi.on('message_update', (event) => {body});");
+            fs::write(extensions.join("listener.ts"), text)?;
+        }
+        let cost = |chunks| typical(runs, children, || bench.print(pi, chunks));
+        let (start, short, long) = (cost(1)?, cost(chunks)?, cost(chunks * 4)?);
+        let growth = millis(long.saturating_sub(start)) / millis(short.saturating_sub(start));
+        let limit = budget(growth > GROWTH, format!("{GROWTH}"));
+        let growth = format!("{growth:.1}");
+        table.row([(*name).to_owned(), time(short), time(long), growth, limit]);
+    }
+    Ok(table)
 }
 
 fn table(name: &str, program: &[String], quick: bool) -> Result<Table, Box<dyn std::error::Error>> {
