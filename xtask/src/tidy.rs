@@ -7,6 +7,7 @@
 
 mod boundaries;
 mod budgets;
+mod cycles;
 mod graph;
 mod javascript;
 mod layout;
@@ -65,6 +66,7 @@ type Check = fn(&[SourceFile]) -> Vec<Finding>;
 
 /// The checks of files. The measurement of doc comments has a test of its own.
 const CHECKS: &[Check] = &[
+    cycles::check,
     layout::docs_first,
     layout::whitespace,
     layout::orphans,

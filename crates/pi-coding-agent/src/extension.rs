@@ -26,7 +26,7 @@ use pi_agent::BoxFuture;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use context::{ExtensionApi, ExtensionContext};
+pub use context::{ExtensionApi, ExtensionContext, Handles};
 pub use event::ExtensionEvent;
 pub use handlers::Handlers;
 pub use question::{
@@ -35,14 +35,14 @@ pub use question::{
 };
 pub(crate) use questions::with_system;
 pub use questions::{
-    BashOperations, BeforeAgentStart, BeforeCompact, BeforeFork, BeforePrompt,
+    BashOperations, BashResult, BeforeAgentStart, BeforeCompact, BeforeFork, BeforePrompt,
     BeforeProviderHeaders, BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeTree, Boundary,
     BoundaryState, BranchSummaryText, CacheWarming, CacheWarmingAction, Compaction, CompactionText,
     Context, ContextMessages, ContextWithSystem, DiscoverReason, DiscoveredResources, FirstMessage,
     HeaderMap, Headers, Input, InputAction, InputSource, MessageEnd, Payload, ProjectTrust,
     PromptBlock, PromptDecision, ReplacedMessage, ResourcesDiscover, RunOutcome, RunStart,
-    SwitchDecision, SwitchReason, ToolCall, ToolDecision, ToolResult, TreeDecision, TrustDecision,
-    TurnEnd, UserBash, UserBashHandling, Warming,
+    StreamingBehavior, SwitchDecision, SwitchReason, ToolCall, ToolDecision, ToolResult,
+    TreeDecision, TrustDecision, TurnEnd, UserBash, UserBashHandling, Warming,
 };
 pub use registry::{
     ArgumentCompleter, CallableTool, Command, CommandHandler, Completion, CompletionProvider,
@@ -58,6 +58,7 @@ pub use ui::{
     Dialog, DialogAnswer, DialogOptions, ExtensionUi, FooterData, InputDecision, InputListener,
     InputSubscription, NoUi, NotifyKind, Theme, ThemeError, Ui, UiUpdate, WidgetPlacement,
 };
+pub(crate) use ui::{EmitEvent, UiApprover};
 
 /// The reply of an extension.
 pub type Reply<'a, T> = BoxFuture<'a, Result<T, ExtensionError>>;

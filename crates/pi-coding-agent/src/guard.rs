@@ -9,7 +9,6 @@
 //! rule may name a tool; nothing in here does.
 
 mod announce;
-mod approval;
 mod ask;
 mod change;
 mod checkpoint;
@@ -28,7 +27,6 @@ mod sandbox;
 mod status;
 mod stream;
 mod tool;
-mod ui;
 mod untrusted;
 mod watch;
 
@@ -41,9 +39,9 @@ use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
 use pi_tools::{Host, Workspace};
 
+pub use crate::approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
+pub use crate::guard_report::{CallDecision, GuardStatus, ToolDecision};
 pub use announce::{AnnounceCall, StartedCall};
-pub use approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
-pub use decision::{CallDecision, ToolDecision};
 pub use extension_action::ExtensionAction;
 pub use judge::{Call, Judgment, Outcome, ToolOrigin};
 pub use notes::notes;
@@ -51,10 +49,8 @@ pub use plan::{GuardPlan, ReviewerPlan};
 pub use reviewer::Reviewer;
 pub use rules::RulesError;
 pub use sandbox::SandboxError;
-pub use status::GuardStatus;
 pub(crate) use stream::RedactedStream;
 pub(crate) use tool::Guarded;
-pub(crate) use ui::{UiApprover, approve_with_dialogs};
 pub use untrusted::{is_untrusted, mark_untrusted};
 
 use crate::tap::Tap;

@@ -11,8 +11,6 @@ use pi_config::{SettingsScope, SettingsStore};
 use pi_protocol::CancelToken;
 use serde_json::{Map, Value};
 
-use crate::AgentOptions;
-use crate::create::load_settings;
 pub use crate::interventions::{
     CheckFailure as HookFailure, CheckReport as HookReport, CheckResult as HookResult,
     CommandFailure, FinishedCommand,
@@ -24,10 +22,8 @@ use crate::interventions::{Checks, Subject};
 pub struct Hooks(Arc<Checks>);
 
 impl Hooks {
-    /// Loads the hooks that a session with these options would have; `None` if there are none.
-    pub fn load(options: &AgentOptions) -> Option<Self> {
-        let (settings, _) = load_settings(options, None, &mut Vec::new());
-        Checks::hooks(settings.settings(), options).map(|checks| Self(Arc::new(checks)))
+    pub(crate) fn new(checks: Checks) -> Self {
+        Self(Arc::new(checks))
     }
 
     /// Returns true if a hook runs at an event.

@@ -22,8 +22,9 @@ mod model;
 mod result;
 mod run;
 
+pub use crate::tap::{CommandFailure, FinishedCommand};
 pub(crate) use check::Subject;
-pub use command::{CommandFailure, FinishedCommand};
+pub(crate) use command::CommandRunner;
 pub(crate) use extension::extension;
 pub use result::{CheckFailure, CheckReport, CheckResult};
 pub(crate) use run::Checks;

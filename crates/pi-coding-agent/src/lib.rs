@@ -47,51 +47,52 @@ struct ReadmeExamples;
 #[doc = include_str!("../../../README.md")]
 struct RepositoryReadmeExamples;
 
-mod checkpoints;
+mod approval;
 mod create;
+pub mod event;
 pub mod extension;
 pub mod guard;
+mod guard_report;
 pub mod guardrails;
 pub mod hooks;
 mod interventions;
-mod omissions;
 mod output;
 mod redacted_session;
 pub mod rpc;
-mod runtime;
 pub mod session;
 mod session_selector;
 mod tap;
+mod tool_filter;
+mod tool_index;
 pub mod tool_search;
 
 pub use create::{
-    AgentOptions, BuiltinExtension, CreateError, Created, CustomModel, MixedToolEntries,
-    NotCreated, OpenExtension, OpenPage, SessionSurroundings, ToolChoice, ToolFilter,
-    ToolSelection, UnknownToolError, UserShell, WrapExecutor, create_agent_session, find_flags,
-    find_omissions,
+    AgentOptions, AgentRuntime, BuiltinExtension, CreateError, Created, CustomModel,
+    MixedToolEntries, NotCreated, OpenExtension, OpenPage, ReplaceError, Replaced,
+    SessionSurroundings, ToolChoice, ToolSelection, UnknownToolError, UserShell, WeakAgentRuntime,
+    WrapExecutor, create_agent_session, find_flags, find_omissions,
 };
-pub use omissions::Omission;
 pub use pi_config::resources::{
     ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt,
 };
-pub use pi_config::{Diagnostic, Environment, Severity, ToolChange, suggest};
+pub use pi_config::{Diagnostic, Environment, Omission, Severity, ToolChange, suggest};
 pub use pi_models::{CredentialError, ModelRegistry, SelectModelError};
-pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector, by_name, session_index};
 pub use tap::{Tap, TappedCall};
+pub use tool_filter::ToolFilter;
 
 #[doc(hidden)]
 pub use pi_config::{self as config, resources};
 
 #[doc(hidden)]
-pub use checkpoints::{
-    CheckpointsOff, checkpoint_directory, checkpoints_directory, checkpoints_off,
-};
-#[doc(hidden)]
 pub use create::{
     ConfiguredPackage, add_registered_providers, configured_packages, initial_session_model,
     load_guard, load_resources, load_settings, package_themes,
+};
+#[doc(hidden)]
+pub use pi_config::checkpoints::{
+    CheckpointsOff, checkpoint_directory, checkpoints_directory, checkpoints_off,
 };
 #[doc(hidden)]
 pub use pi_models::{self as models, configured_secrets};

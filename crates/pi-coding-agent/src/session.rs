@@ -18,7 +18,6 @@ mod cache_warming;
 mod collect;
 mod compact;
 mod context;
-mod event;
 mod extension_access;
 mod fallback;
 mod intervention;
@@ -59,13 +58,14 @@ use pi_protocol::{Entry, OutputSchema, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
 
-pub use collect::{InvalidOutput, ResultCollector};
-pub use compact::{CompactError, CompactionReason, CompactionResult};
-pub use event::{
-    FallbackReason, MessageDelta, ModelKey, ModelSource, SessionEvent, ShutdownReason, StartReason,
-    SummarySource,
+pub use crate::event::{
+    CompactionReason, CompactionResult, FallbackReason, Intervention, InterventionAction,
+    InterventionSource, MessageDelta, ModelKey, ModelSource, SessionEvent, ShutdownReason,
+    StartReason, SummarySource,
 };
-pub use intervention::{Intervention, InterventionAction, InterventionSource};
+pub use crate::extension::{BashResult, StreamingBehavior};
+pub use collect::{InvalidOutput, ResultCollector};
+pub use compact::CompactError;
 pub use meter::Meter;
 pub use nested_calls::NestedCall;
 pub use parts::{
@@ -73,14 +73,14 @@ pub use parts::{
     SessionParts,
 };
 pub use pending::QueuedTexts;
-pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior};
+pub use prompt::{Disposition, PromptError, PromptOptions};
 pub use queue::Delivery;
 pub use rate_limits::ReportedLimits;
 pub use run::Run;
 pub(crate) use selection::no_model;
 pub use selection::{CycleDirection, ModelCycle, ModelSelectError, Persistence, ScopedModel};
 pub use settings::{CompactionOverride, RetrySettings, SessionSettings, SettingChange};
-pub use shell::{BashError, BashOptions, BashResult};
+pub use shell::{BashError, BashOptions};
 pub use stats::{ContextUsage, SessionTotals};
 pub(crate) use subscribers::Subscribers;
 pub use subscribers::{SessionListener, Subscription};
@@ -93,7 +93,7 @@ use crate::extension::{
     Ask, Asked, Extension, ExtensionContext, ExtensionFailure, Extensions, NotifyKind, Ui,
 };
 use crate::guard::{EmitDecision, Guard};
-use crate::tool_search::ToolIndex;
+use crate::tool_index::ToolIndex;
 use cache_health::CacheHealth;
 use cache_warming::CacheWarmer;
 use context::ContextState;
@@ -212,8 +212,8 @@ impl AgentSession {
             // The handle belongs to this session alone.
             let _ = this.0.set(own.clone());
             let context = ExtensionContext::new(
-                this.clone(),
-                parts.runtime.clone(),
+                parts.handles.with(this.clone()),
+                Some(this.emit_event()),
                 &registry,
                 Arc::clone(&parts.ui),
                 parts.mode,

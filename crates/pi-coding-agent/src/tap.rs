@@ -4,13 +4,17 @@
 //! Recordings and replays are taps. A session knows nothing about either.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pi_agent::{BoxFuture, ToolError, ToolOutput};
 use pi_protocol::Provider;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::guard::ToolDecision;
-use crate::interventions::{CommandFailure, FinishedCommand};
+use crate::guard_report::ToolDecision;
+
+/// The most bytes that the command of a hook or guardrail may write to stdout.
+pub(crate) const MAX_HOOK_OUTPUT: usize = 1024 * 1024;
 
 /// Sees the requests and tool calls of a session and of everything that works for it.
 ///
@@ -60,4 +64,36 @@ pub struct TappedCall<'a> {
     /// True if the tool is a part of the program and declares no effect outside of it, such as
     /// the tool that submits a result.
     pub is_internal: bool,
+}
+
+/// A command that ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedCommand {
+    /// Exit code; 128 plus the signal if a signal killed the command.
+    pub code: i32,
+    /// Output for the agent.
+    pub stdout: String,
+    /// Errors and refusals.
+    pub stderr: String,
+}
+
+/// Reasons why a command has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum CommandFailure {
+    /// The command could not be started.
+    #[error("it could not be started: {0}")]
+    Start(String),
+    /// The command took too long and was ended.
+    #[error("it took longer than {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// The command wrote too much and was ended.
+    #[error("it wrote more than {} KiB to standard output", MAX_HOOK_OUTPUT / 1024)]
+    TooMuchOutput,
+    /// The run was aborted, and the command with it.
+    #[error("it was aborted")]
+    Aborted,
+    /// The exit code is not known.
+    #[error("its exit code is unknown")]
+    Lost,
 }

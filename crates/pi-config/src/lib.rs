@@ -18,6 +18,7 @@
 //! [`resources`] everything that the user and projects add to prompts.
 
 mod auth;
+pub mod checkpoints;
 mod diagnostic;
 mod directories;
 mod environment;
@@ -30,6 +31,7 @@ pub mod hooks;
 pub mod lock;
 mod matcher;
 pub mod mcp;
+pub mod omissions;
 mod resolver;
 pub mod resources;
 mod schemas;
@@ -47,6 +49,7 @@ pub use error::ConfigError;
 pub use exposure::Exposure;
 pub use file_schema::file_schema;
 pub use matcher::{Matcher, MatcherError};
+pub use omissions::Omission;
 pub use resolver::{CommandRuns, ValueResolver};
 pub use schemas::{FileSchema, schemas};
 pub use settings::{Settings, SettingsChanges, SettingsScope, SettingsStore};

@@ -4,6 +4,9 @@
 //! start of a session on a screen. Every attempt is a task of its own, so that a caller who gives
 //! up does not end it, and a server that never answers costs only its own callers.
 
+mod connect;
+mod handler;
+
 use pi_config::mcp::ConfiguredServer;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
@@ -23,7 +26,6 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::auth::McpAuth;
 use crate::cache::Cache;
-use crate::connect;
 use crate::log::Log;
 use crate::options::{McpOptions, ServerError};
 use crate::pins::Pins;

@@ -4,6 +4,8 @@
 //! as a whole, since half of it could have surprising effects. A valid provider that is incomplete
 //! is left out alone. Unknown keys are ignored.
 
+mod violations;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +20,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::jsonc;
-use crate::violations::violations;
+use violations::violations;
 
 /// The content of `models.json`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]

@@ -19,7 +19,6 @@
 
 mod accounts;
 mod address;
-mod authorize;
 mod credential_error;
 mod credentials;
 mod definitions;
@@ -31,11 +30,9 @@ mod jsonc;
 mod listing;
 pub mod local;
 mod login_hooks;
-mod logins;
 mod patch;
 mod registration;
 mod registry;
-mod renewal;
 mod request;
 mod resolve;
 mod schemas;
@@ -48,7 +45,6 @@ mod tokens;
 mod update;
 mod updates;
 mod usable;
-mod violations;
 mod virtual_model;
 
 #[cfg(test)]
@@ -65,9 +61,8 @@ pub use file::ModelsFile;
 pub use initial::{initial_model, restore_failure, thinking_level};
 pub use listing::{ModelRow, model_rows, model_table, short_count};
 pub use login_hooks::{LoginResult, LoginTokens, ProviderLogin};
-pub use logins::{LoggedOut, LoginChoice, LoginError, LoginKind, Revocation};
 pub use registration::{ProviderRegistration, Registrations};
-pub use registry::ModelRegistry;
+pub use registry::{LoggedOut, LoginChoice, LoginError, LoginKind, ModelRegistry, Revocation};
 pub use request::RequestedModel;
 pub use resolve::ModelName;
 pub use schemas::schemas;

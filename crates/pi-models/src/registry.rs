@@ -3,6 +3,10 @@
 //! Keys are resolved for each request and not before: a command in the user's file may take seconds
 //! or return a token that is valid for minutes.
 
+mod authorize;
+mod logins;
+mod renewal;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -20,7 +24,6 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::accounts::{Accounts, CredentialName, split_account};
 use crate::address::missing_variables;
-use crate::authorize::Wanted;
 use crate::credential_error::CredentialError;
 use crate::credentials::{CredentialSource, Source};
 use crate::definitions::Models;
@@ -32,6 +35,8 @@ use crate::resolve::ModelName;
 use crate::secrets::configured_secrets;
 use crate::updates::ModelUpdates;
 use crate::virtual_model::VIRTUAL_API;
+use authorize::Wanted;
+pub use logins::{LoggedOut, LoginChoice, LoginError, LoginKind, Revocation};
 
 /// All models with their credentials. Clones share their state.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use pi_protocol::{Model, ThinkingLevel};
 
 use crate::local;
 use crate::registry::ModelRegistry;
-use crate::resolve::ModelName;
+use crate::resolve::{ModelName, is_exact};
 use crate::select::{ModelOrigin, ModelRequest, ModelSelection, SelectModelError, select_model};
 
 /// Providers that serve models of their own.
@@ -140,12 +140,4 @@ impl ModelRegistry {
         }
         found
     }
-}
-
-/// Returns true if the text is an id, perhaps with a thinking level.
-pub(crate) fn is_exact(text: &str, id: &str) -> bool {
-    let head = text.trim().split_at_checked(id.len());
-    head.is_some_and(|(head, rest)| {
-        head.eq_ignore_ascii_case(id) && (rest.is_empty() || rest.starts_with(':'))
-    })
 }

@@ -304,3 +304,11 @@ fn is_alias(id: &str) -> bool {
 pub(crate) fn order(a: &str, b: &str) -> Ordering {
     SortKey::new(&a.to_lowercase()).cmp(&SortKey::new(&b.to_lowercase())).then_with(|| b.cmp(a))
 }
+
+/// Returns true if the text is an id, perhaps with a thinking level.
+pub(crate) fn is_exact(text: &str, id: &str) -> bool {
+    let head = text.trim().split_at_checked(id.len());
+    head.is_some_and(|(head, rest)| {
+        head.eq_ignore_ascii_case(id) && (rest.is_empty() || rest.starts_with(':'))
+    })
+}

@@ -5,7 +5,7 @@ use std::fmt;
 use pi_protocol::{Model, ThinkingLevel};
 
 use crate::initial::default_model;
-use crate::request::is_exact;
+use crate::resolve::is_exact;
 use crate::resolve::{ModelName, ModelReference, Resolution, Suffix, resolve};
 use crate::usable::UnusableModel;
 

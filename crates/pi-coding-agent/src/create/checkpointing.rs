@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_config::Settings;
+use pi_config::checkpoints::is_too_wide;
 use pi_guard::Decision;
 use pi_guard::policy::{Defaults, Policy, PolicyContext};
 use pi_protocol::Effects;
@@ -16,7 +17,6 @@ use pi_tools::ConnectedExecutor;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, Lease, Limits};
 
 use super::AgentOptions;
-use crate::checkpoints::is_too_wide;
 use crate::extension::{BeforeAgentStart, Handlers, NotifyKind, RunStart, Ui};
 use crate::session::SessionEvent;
 
@@ -59,7 +59,10 @@ pub(super) fn of_session(
         return Ok(None);
     }
     let Some(limits) = limits(options, settings, &root)? else { return Ok(None) };
-    let store = crate::checkpoint_directory(&options.environment.agent_directory, log.id());
+    let store = pi_config::checkpoints::checkpoint_directory(
+        &options.environment.agent_directory,
+        log.id(),
+    );
     Ok(Some(Arc::new(Checkpointing {
         store,
         root,

@@ -17,9 +17,10 @@ use super::services::{Occasion, Services};
 use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
 use crate::extension::ExtensionFailure;
+use crate::extension::UiApprover;
 use crate::guard::{
     Approvals, Approver, Checkpoints, Guard, GuardError, GuardParts, GuardPlan, RemoteDirectories,
-    Reviewer, RulesError, UiApprover, Walls, rules,
+    Reviewer, RulesError, Walls, rules,
 };
 use crate::session::WeakAgentSession;
 use crate::{Omission, configured_secrets};

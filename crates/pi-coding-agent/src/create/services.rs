@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_agent::AgentTool;
+use pi_config::omissions::Omission;
 use pi_config::resources::Resources;
 use pi_config::{AuthStore, Settings, SettingsStore};
 use pi_models::{ModelRegistry, ModelsFile};
@@ -12,6 +13,7 @@ use pi_session::Session;
 use pi_tools::toolset;
 use serde_json::{Map, Value};
 
+use super::WeakAgentRuntime;
 use super::builtins::{SessionSurroundings, open_builtins, open_parts};
 use super::checkpointing;
 use super::extensions::{LoadedExtensions, open_all, set_flags};
@@ -20,12 +22,10 @@ use super::model::choose_model;
 use super::session_settings::session_settings;
 use super::trust::load_settings;
 use super::user_resources::load_resources;
-use super::{AgentOptions, CreateError};
-use crate::extension::{DiscoveredResources, Extension, ExtensionFailure};
+use super::{AgentOptions, CreateError, omissions};
+use crate::extension::{DiscoveredResources, Extension, ExtensionFailure, Handles};
 use crate::guard::{Guarded, ToolOrigin};
 use crate::interventions::{self, Checks};
-use crate::omissions::{self, Omission};
-use crate::runtime::WeakAgentRuntime;
 use crate::session::{AgentSession, Meter, SessionParts, SessionSettings};
 use crate::session_selector::SelectSessionError;
 use crate::{Diagnostic, Environment};
@@ -117,7 +117,8 @@ impl Services {
     fn restrictions(&self) -> Vec<Arc<dyn Extension>> {
         let options = &self.options;
         let settings = self.settings().settings().clone();
-        let checks = [Checks::hooks(&settings, options), Checks::guardrails(&settings, options)];
+        let runner = options.command_runner();
+        let checks = [Checks::hooks(&settings, &runner), Checks::guardrails(&settings, &runner)];
         let extension = |checks| -> Arc<dyn Extension> {
             Arc::new(interventions::extension(checks, options.subagent.clone()))
         };
@@ -316,7 +317,7 @@ impl Services {
         parts.extensions = extensions;
         parts.ui = Arc::clone(&options.ui);
         parts.mode = options.mode;
-        parts.runtime = runtime.clone();
+        parts.handles = Handles::default().with(runtime.clone());
         parts.set_guard(guard, handle);
         parts.tap = options.tap.clone();
         parts.meter = meter;

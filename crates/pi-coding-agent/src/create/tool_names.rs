@@ -3,10 +3,11 @@
 //! A tool to exclude that does not exist is an error: excluding is a safety decision, and a
 //! misspelled name would leave the tool enabled.
 
+use pi_config::omissions::{Omission, is_typescript_tool};
 use pi_config::{Settings, ToolChange};
 
-use super::tools::{ToolChoice, ToolSelection, patterns};
-use crate::omissions::{Omission, is_typescript_tool};
+use super::tools::{ToolChoice, ToolSelection};
+use crate::tool_filter::patterns;
 
 /// The tool selection names tools that do not exist, and must not be applied without them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

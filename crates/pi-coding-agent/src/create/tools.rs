@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use globset::{Glob, GlobMatcher};
 use pi_agent::AgentTool;
-use pi_config::mcp::is_mcp_tool;
 use pi_config::settings::default_tools;
 use pi_config::{Settings, ToolChange};
 use pi_protocol::Tool;
 use pi_tools::toolset::{self, Builtin};
+
+use crate::tool_filter::{ToolFilter, patterns};
 
 /// Restrictions on the tools of a session. The default restricts nothing: the settings decide.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -140,24 +140,6 @@ impl ToolSelection {
     }
 }
 
-/// The names of tools that a selection admits, built-in or not.
-#[derive(Debug, Clone, Default)]
-pub struct ToolFilter {
-    only: Option<Vec<GlobMatcher>>,
-    excluded: Vec<GlobMatcher>,
-    /// Tools of MCP servers are admitted although the list of names does not name them.
-    keeps_mcp: bool,
-}
-
-impl ToolFilter {
-    /// Returns true if a tool of this name may be offered to the model.
-    pub(crate) fn admits(&self, name: &str) -> bool {
-        let matches = |patterns: &Vec<GlobMatcher>| patterns.iter().any(|p| p.is_match(name));
-        let is_kept = self.keeps_mcp && is_mcp_tool(name);
-        (is_kept || self.only.as_ref().is_none_or(matches)) && !matches(&self.excluded)
-    }
-}
-
 impl ToolSelection {
     /// Returns the filter for tools that are registered later.
     pub(super) fn filter(&self) -> ToolFilter {
@@ -179,10 +161,4 @@ impl ToolSelection {
         };
         ToolFilter { only, excluded: patterns(&self.exclude), keeps_mcp }
     }
-}
-
-/// Compiles names with `*`. A name that is not a valid pattern matches only itself.
-pub(super) fn patterns(names: &[String]) -> Vec<GlobMatcher> {
-    let glob = |name: &String| Glob::new(name).or_else(|_| Glob::new(&globset::escape(name)));
-    names.iter().filter_map(|name| glob(name).ok()).map(|glob| glob.compile_matcher()).collect()
 }

@@ -7,10 +7,9 @@ use pi_config::{Settings, SettingsStore, Trust, TrustQuestion, TrustStore, needs
 use super::AgentOptions;
 use crate::Diagnostic;
 use crate::extension::{
-    ExtensionContext, ExtensionFailure, Extensions, ProjectTrust, QuestionKind, TrustDecision,
+    ExtensionContext, ExtensionFailure, Extensions, Handles, ProjectTrust, QuestionKind,
+    TrustDecision,
 };
-use crate::runtime::WeakAgentRuntime;
-use crate::session::WeakAgentSession;
 
 /// Decision of extensions about a project.
 #[derive(Debug, Default)]
@@ -28,8 +27,8 @@ pub(super) async fn ask_trust(options: &AgentOptions, extensions: &Extensions) -
         return asked;
     }
     let context = ExtensionContext::new(
-        WeakAgentSession::default(),
-        WeakAgentRuntime::default(),
+        Handles::default(),
+        None,
         extensions.registry(),
         Arc::clone(&options.ui),
         options.mode,

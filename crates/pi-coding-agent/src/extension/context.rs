@@ -1,15 +1,14 @@
 //! The surroundings of an extension: what it registers with, and what it can reach.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::registry::{
     Command, CompletionProvider, Flag, FlagValue, ProviderRegistration, Registry, RegistryError,
     RenderTarget, Renderer, Shortcut, ToolRegistration, VirtualModel,
 };
-use super::ui::{DialogCounter, ExtensionUi, Ui};
-use super::{ExtensionFailure, QuestionKind, RunMode};
-use crate::runtime::{AgentRuntime, WeakAgentRuntime};
-use crate::session::{AgentSession, WeakAgentSession};
+use super::ui::{DialogCounter, EmitEvent, ExtensionUi, Ui};
+use super::{QuestionKind, RunMode};
 
 /// The registrations of one extension.
 #[derive(Debug, Clone)]
@@ -108,25 +107,49 @@ pub struct ExtensionContext {
     ui: ExtensionUi,
 }
 
+/// What extensions reach from their context. This module sits below sessions and their runtime, so
+/// each of them adds its own handle here, and the method that returns it to [`ExtensionContext`].
+#[derive(Clone, Default)]
+pub struct Handles(Vec<Arc<dyn Any + Send + Sync>>);
+
+impl Handles {
+    /// Adds a handle.
+    #[must_use]
+    pub fn with<T: Any + Send + Sync>(mut self, handle: T) -> Self {
+        self.0.push(Arc::new(handle));
+        self
+    }
+
+    fn get<T: Any>(&self) -> Option<&T> {
+        self.0.iter().find_map(|handle| handle.downcast_ref())
+    }
+}
+
+impl std::fmt::Debug for Handles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Handles").field(&self.0.len()).finish()
+    }
+}
+
 struct Surroundings {
-    session: WeakAgentSession,
-    runtime: WeakAgentRuntime,
+    handles: Handles,
     interface: Arc<dyn Ui>,
     dialogs: DialogCounter,
     mode: RunMode,
 }
 
 impl ExtensionContext {
+    /// Creates a context. `emit` sends the events about dialogs to the session.
     pub(crate) fn new(
-        session: WeakAgentSession,
-        runtime: WeakAgentRuntime,
+        handles: Handles,
+        emit: Option<EmitEvent>,
         registry: &Registry,
         interface: Arc<dyn Ui>,
         mode: RunMode,
     ) -> Self {
         let dialogs = DialogCounter::default();
-        let ui = ExtensionUi::new(Arc::clone(&interface), dialogs.clone(), session.clone());
-        let surroundings = Surroundings { session, runtime, interface, dialogs, mode };
+        let ui = ExtensionUi::new(Arc::clone(&interface), dialogs.clone(), emit);
+        let surroundings = Surroundings { handles, interface, dialogs, mode };
         let api = ExtensionApi::new("", registry);
         Self { surroundings: Arc::new(surroundings), api, ui }
     }
@@ -137,17 +160,9 @@ impl ExtensionContext {
         Self { surroundings: Arc::clone(&self.surroundings), api, ui: self.ui.clone() }
     }
 
-    /// Returns the session; `None` if it is gone or does not exist yet.
-    pub fn session(&self) -> Option<AgentSession> {
-        self.surroundings.session.upgrade()
-    }
-
-    /// Returns the runtime, which replaces the session: new, resumed, forked, reloaded.
-    ///
-    /// Replacing a session aborts the run and waits for its end. Inside a handler of an event or
-    /// question that would wait for itself: call it from a command, or spawn a task.
-    pub fn runtime(&self) -> Option<AgentRuntime> {
-        self.surroundings.runtime.upgrade()
+    /// Returns the handle of this type, if there is one.
+    pub(crate) fn handle<T: Any>(&self) -> Option<&T> {
+        self.surroundings.handles.get()
     }
 
     /// Returns the registrations of this extension, which may change at any time.
@@ -163,14 +178,6 @@ impl ExtensionContext {
     /// Returns the mode in which the program runs.
     pub fn mode(&self) -> RunMode {
         self.surroundings.mode
-    }
-
-    /// Reports an error of an extension that no call returns to the session. Without a session it
-    /// is dropped.
-    pub async fn report_failure(&self, extension: &str, event: &str, error: &str) {
-        if let Some(session) = self.session() {
-            session.report(vec![ExtensionFailure::from_parts(extension, event, error)]).await;
-        }
     }
 
     pub(super) fn dialogs(&self) -> &DialogCounter {

@@ -23,7 +23,7 @@ use super::{
     Answer, Ask, Command, Extension, ExtensionApi, ExtensionContext, ExtensionError,
     ExtensionEvent, LoadReason, Question, QuestionKind, RegistryError, Reply, ToolRegistration,
 };
-use crate::session::SessionEvent;
+use crate::event::SessionEvent;
 
 type Handler = Arc<
     dyn Fn(Question, ExtensionContext) -> BoxFuture<'static, Result<Answer, ExtensionError>>

@@ -8,7 +8,10 @@ mod run;
 mod session;
 mod tool;
 
-pub use input::{BashOperations, Input, InputAction, InputSource, UserBash, UserBashHandling};
+pub use input::{
+    BashOperations, BashResult, Input, InputAction, InputSource, StreamingBehavior, UserBash,
+    UserBashHandling,
+};
 pub use project::{
     DiscoverReason, DiscoveredResources, ProjectTrust, ResourcesDiscover, TrustDecision,
 };

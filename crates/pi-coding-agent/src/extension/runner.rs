@@ -14,7 +14,7 @@ use super::{
     LoadReason, OnFailure, Registry, TimeLimit,
 };
 use crate::Diagnostic;
-use crate::session::SessionEvent;
+use crate::event::SessionEvent;
 
 /// A failure of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]

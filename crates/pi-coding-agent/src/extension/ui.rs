@@ -3,6 +3,7 @@
 //! [`Ui`] is implemented by screens, by RPC mode and by [`NoUi`]. Every method has a default that
 //! is right where no user is present: dialogs resolve to nothing, updates are dropped.
 
+mod approve;
 mod component;
 mod handle;
 
@@ -16,14 +17,16 @@ use pi_protocol::CancelToken;
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use approve::UiApprover;
+use approve::approve_with_dialogs;
 pub use component::{
     Component, ComponentFactory, ComponentHandle, ComponentMessage, ComponentSlot, CustomOptions,
 };
-pub(crate) use handle::DialogCounter;
 pub use handle::ExtensionUi;
+pub(crate) use handle::{DialogCounter, EmitEvent};
 
 use super::registry::{CompletionProvider, CompletionRequest, Suggestions};
-use crate::guard::{ApprovalDecision, ApprovalRequest, approve_with_dialogs};
+use crate::approval::{ApprovalDecision, ApprovalRequest};
 
 /// A user interface.
 ///

@@ -5,56 +5,9 @@ use std::sync::Arc;
 use pi_agent::BoxFuture;
 use pi_guard::Decision;
 use pi_guard::policy::Part;
-use serde::{Deserialize, Serialize};
 
-use super::{Guard, Judgment};
+use super::{CallDecision, Guard, Judgment, ToolDecision};
 use crate::tap::{Tap, TappedCall};
-
-/// The decision about a tool call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct ToolDecision {
-    /// Id of the call.
-    pub tool_call_id: String,
-    /// Name of the tool.
-    pub tool_name: String,
-    /// The command, the file or the arguments.
-    pub what: String,
-    /// The decision.
-    pub decision: CallDecision,
-    /// The reasons for a decision other than `run`, one for each part of the call.
-    pub reasons: Vec<String>,
-}
-
-/// The way in which a call proceeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CallDecision {
-    /// The call ran without the sandbox.
-    Run,
-    /// The call ran in the sandbox.
-    RunConfined,
-    /// The call ran because an approver allowed it.
-    Approved,
-    /// The call did not run.
-    Refused,
-    /// The call waits for an approval that can be given later.
-    Deferred,
-}
-
-impl CallDecision {
-    /// Returns the name, as events and reports contain it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::RunConfined => "run-confined",
-            Self::Approved => "approved",
-            Self::Refused => "refused",
-            Self::Deferred => "deferred",
-        }
-    }
-}
 
 /// Emits a decision.
 pub(crate) type EmitDecision =

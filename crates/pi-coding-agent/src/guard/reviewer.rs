@@ -9,7 +9,7 @@ use pi_agent::{BoxFuture, ModelQuestion, Unanswered, ask_for};
 use pi_protocol::{CancelToken, Model, Provider};
 use serde::Deserialize;
 
-use super::approval::{ApprovalDecision, ApprovalRequest, Approver};
+use crate::approval::{ApprovalDecision, ApprovalRequest, Approver};
 
 /// Number of denials in a row after which the model is not asked again.
 const MAX_DENIALS: u32 = 5;

@@ -1,30 +1,9 @@
 //! The status of the guard, as sessions announce and record it.
 
-use pi_config::settings::{ApprovalPolicy, Profile, SandboxMode};
-use pi_guard::confine::{ConfinementLevel, Network};
-use serde::Serialize;
+use pi_config::settings::Profile;
+use pi_guard::confine::ConfinementLevel;
 
-use super::Guard;
-
-/// The status of the guard.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct GuardStatus {
-    /// Safety profile.
-    pub profile: Profile,
-    /// Policy for actions that need approval.
-    pub approval: ApprovalPolicy,
-    /// Files that commands can write.
-    pub sandbox: SandboxMode,
-    /// Hosts that commands can reach.
-    pub network: Network,
-    /// Confinement that the machine provides.
-    #[serde(rename = "rung")]
-    pub level: ConfinementLevel,
-    /// Restrictions that this confinement cannot enforce.
-    pub limits: Vec<String>,
-}
+use super::{Guard, GuardStatus};
 
 impl Guard {
     /// Returns the status; `None` if the guard restricts nothing but what rules say.
@@ -58,30 +37,5 @@ impl Guard {
             level,
             limits,
         })
-    }
-}
-
-impl GuardStatus {
-    /// Describes the sandbox without its limits.
-    pub fn describe_sandbox(&self) -> String {
-        if self.sandbox == SandboxMode::Off {
-            return "no sandbox".to_owned();
-        }
-        if self.level == ConfinementLevel::None {
-            return format!("no sandbox ({})", self.level);
-        }
-        let network = match &self.network {
-            Network::Off => "no network".to_owned(),
-            Network::On => "with the network".to_owned(),
-            Network::Hosts(hosts) => format!("network limited to {}", hosts.join(", ")),
-        };
-        format!("sandbox {} ({}), {network}", self.sandbox.as_str(), self.level)
-    }
-}
-
-impl std::fmt::Display for GuardStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "profile {}, {}", self.profile.as_str(), self.describe_sandbox())?;
-        self.limits.iter().try_for_each(|limit| write!(f, "; {limit}"))
     }
 }

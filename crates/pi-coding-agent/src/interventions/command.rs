@@ -10,13 +10,10 @@ use std::time::Duration;
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{Command, Executor as _, Host};
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::{Environment, Tap};
-
-/// The most bytes that a command may write to stdout.
-const MAX_OUTPUT: usize = 1024 * 1024;
+use crate::Environment;
+use crate::tap::{CommandFailure, FinishedCommand, MAX_HOOK_OUTPUT, Tap};
 
 /// The most bytes of stderr that are kept.
 const MAX_ERROR: usize = 64 * 1024;
@@ -29,38 +26,6 @@ pub(crate) struct CommandRunner {
     cwd: PathBuf,
     variables: BTreeMap<OsString, OsString>,
     tap: Option<Arc<dyn Tap>>,
-}
-
-/// A command that ended by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FinishedCommand {
-    /// Exit code; 128 plus the signal if a signal killed the command.
-    pub code: i32,
-    /// Output for the agent.
-    pub stdout: String,
-    /// Errors and refusals.
-    pub stderr: String,
-}
-
-/// Reasons why a command has no result.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum CommandFailure {
-    /// The command could not be started.
-    #[error("it could not be started: {0}")]
-    Start(String),
-    /// The command took too long and was ended.
-    #[error("it took longer than {} s", .0.as_secs_f64())]
-    TimedOut(Duration),
-    /// The command wrote too much and was ended.
-    #[error("it wrote more than {} KiB to standard output", MAX_OUTPUT / 1024)]
-    TooMuchOutput,
-    /// The run was aborted, and the command with it.
-    #[error("it was aborted")]
-    Aborted,
-    /// The exit code is not known.
-    #[error("its exit code is unknown")]
-    Lost,
 }
 
 /// The way in which a command ended.
@@ -140,7 +105,7 @@ impl CommandRunner {
             let _ = process.stdin.write_all(input.as_bytes()).await;
             drop(process.stdin);
         };
-        let reading = read(process.stdout, MAX_OUTPUT, Some(&overflow));
+        let reading = read(process.stdout, MAX_HOOK_OUTPUT, Some(&overflow));
         let reading_errors = read(process.stderr, MAX_ERROR, None);
         let (exit, tree) = (process.exit, process.tree);
         let ending = async {

@@ -7,7 +7,7 @@ use pi_config::hooks::HookEvent;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::command::FinishedCommand;
+use crate::tap::FinishedCommand;
 
 /// The exit code that blocks.
 const BLOCK: i32 = 2;

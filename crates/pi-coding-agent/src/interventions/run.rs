@@ -11,7 +11,6 @@ use super::command::CommandRunner;
 use super::decision::{HookDecision, HookVerdict};
 use super::guardrail;
 use super::result::{Answered, CheckResult};
-use crate::AgentOptions;
 use crate::session::InterventionSource;
 
 /// The checks of one format, ready to run.
@@ -26,29 +25,28 @@ pub(crate) struct Checks {
 
 impl Checks {
     /// Creates the hooks of the settings; `None` if there are none.
-    pub(crate) fn hooks(settings: &Settings, options: &AgentOptions) -> Option<Self> {
+    pub(crate) fn hooks(settings: &Settings, runner: &CommandRunner) -> Option<Self> {
         let hooks = settings.hooks.clone()?.0.into_iter().map(Check::Hook);
-        Self::new(InterventionSource::Hook, hooks.collect(), settings, options)
+        Self::new(InterventionSource::Hook, hooks.collect(), settings, runner)
     }
 
     /// Creates the guardrails of the settings; `None` if there are none.
-    pub(crate) fn guardrails(settings: &Settings, options: &AgentOptions) -> Option<Self> {
+    pub(crate) fn guardrails(settings: &Settings, runner: &CommandRunner) -> Option<Self> {
         let guardrails = settings.guardrails.clone()?.into_iter();
         let guardrails = guardrails.map(|one| Check::Guardrail(Box::new(one)));
-        Self::new(InterventionSource::Guardrail, guardrails.collect(), settings, options)
+        Self::new(InterventionSource::Guardrail, guardrails.collect(), settings, runner)
     }
 
     fn new(
         source: InterventionSource,
         all: Vec<Check>,
         settings: &Settings,
-        options: &AgentOptions,
+        runner: &CommandRunner,
     ) -> Option<Self> {
         if all.is_empty() {
             return None;
         }
-        let runner = CommandRunner::new(&options.environment, options.supervisor.as_ref());
-        let runner = runner.with_tap(options.tap.as_ref());
+        let runner = runner.clone();
         let strict = settings.profile() != Profile::Explore;
         Some(Self { source, all, runner, strict })
     }

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::serve::Server;
 use super::{Command, PROTOCOL_VERSION};
+use crate::create::{ReplaceError, Replaced};
 use crate::extension::InputSource;
-use crate::runtime::{ReplaceError, Replaced};
 use crate::session::{
     AgentSession, BashOptions, CycleDirection, Navigation, Persistence, PromptOptions, QueuedTexts,
     Run, SettingChange, no_model,

@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite};
 
 use super::handle::{Handled, handle};
 use super::{LineWriter, Request, RpcUi};
-use crate::runtime::AgentRuntime;
+use crate::create::AgentRuntime;
 use crate::session::{AgentSession, SessionEvent, SessionListener};
 
 /// Longest line of the input, in bytes. Images come as base64 in one line.

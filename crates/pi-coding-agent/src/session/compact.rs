@@ -7,7 +7,7 @@ use pi_agent::FinishedTurn;
 use pi_ai::{is_context_overflow, is_recoverable_length};
 use pi_protocol::{
     AgentMessage, AssistantMessage, CancelToken, Compaction, Entry, EntryBody, Message, Model,
-    Provider, StopReason, Usage,
+    Provider, StopReason,
 };
 use pi_session::SessionError;
 use pi_session::compaction::{
@@ -15,12 +15,10 @@ use pi_session::compaction::{
     CompactionPlan, CompactionSettings, Overflow, Summarizer, SummaryError, compact, decide,
     estimated_tokens, message_tokens, plan_recovery, should_compact,
 };
-use serde::Serialize;
-use serde_json::Value;
 
 use super::context::LastCompaction;
-use super::event::last_answer;
 use super::{AgentSession, SessionEvent};
+use crate::event::{CompactionReason, CompactionResult, last_answer};
 use crate::extension::{self, BeforeCompact};
 
 /// Reasons why a session was not compacted.
@@ -39,40 +37,6 @@ pub enum CompactError {
     /// The log cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
-}
-
-/// Occasion of a compaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum CompactionReason {
-    /// The user requested it.
-    Manual,
-    /// The context is nearly full.
-    Threshold,
-    /// A request did not fit.
-    Overflow,
-}
-
-/// Result of a compaction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[non_exhaustive]
-pub struct CompactionResult {
-    /// Summary that stands for the history.
-    pub summary: String,
-    /// Id of the first entry that is kept.
-    pub first_kept_entry_id: String,
-    /// Size of the context before, in tokens.
-    pub tokens_before: u64,
-    /// Estimated size of the context after, in tokens.
-    pub estimated_tokens_after: u64,
-    /// Tokens that writing the summary took.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Data that is stored with the summary.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
 }
 
 /// A compaction that was appended to the log.

@@ -9,8 +9,38 @@ use pi_protocol::{Entry, Model, Provider};
 use pi_session::SessionError;
 use serde_json::{Map, Value};
 
-use super::{AgentSession, SessionEvent};
-use crate::extension::ToolWait;
+use super::{AgentSession, SessionEvent, WeakAgentSession};
+use crate::extension::{EmitEvent, ExtensionContext, ExtensionFailure, ToolWait};
+
+impl ExtensionContext {
+    /// Returns the session; `None` if it is gone or does not exist yet.
+    pub fn session(&self) -> Option<AgentSession> {
+        self.handle::<WeakAgentSession>()?.upgrade()
+    }
+
+    /// Reports an error of an extension that no call returns to the session. Without a session it
+    /// is dropped.
+    pub async fn report_failure(&self, extension: &str, event: &str, error: &str) {
+        if let Some(session) = self.session() {
+            session.report(vec![ExtensionFailure::from_parts(extension, event, error)]).await;
+        }
+    }
+}
+
+impl WeakAgentSession {
+    /// Returns the function that emits the events of the session's user interface.
+    pub(super) fn emit_event(&self) -> EmitEvent {
+        let this = self.clone();
+        Arc::new(move |event| {
+            let session = this.upgrade();
+            Box::pin(async move {
+                if let Some(session) = session {
+                    session.emit(event).await;
+                }
+            })
+        })
+    }
+}
 
 impl AgentSession {
     /// Appends an entry of an extension, which the model does not see.
@@ -25,7 +55,7 @@ impl AgentSession {
 
     /// Reports a failure of an extension to subscribers.
     pub async fn report_extension_error(&self, extension: &str, event: &str, error: &str) {
-        let failure = crate::extension::ExtensionFailure::from_parts(extension, event, error);
+        let failure = ExtensionFailure::from_parts(extension, event, error);
         self.report(vec![failure]).await;
     }
 

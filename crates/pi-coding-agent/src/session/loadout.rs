@@ -8,7 +8,7 @@ use pi_protocol::{AgentMessage, History, Message, MessageContent, SystemMessage,
 
 use super::{AgentSession, lock};
 use crate::extension::{Loadout, LoadoutChange};
-use crate::tool_search::ToolIndex;
+use crate::tool_index::ToolIndex;
 
 impl AgentSession {
     /// Returns the tools that requests declare: the active ones, with the changes that some of

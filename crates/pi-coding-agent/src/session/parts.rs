@@ -13,11 +13,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Meter, ScopedModel, SessionSettings, SettingChange, WeakAgentSession};
-use crate::create::ToolFilter;
-use crate::extension::{Extensions, NoUi, RunMode, Ui};
+use crate::extension::{Extensions, Handles, NoUi, RunMode, Ui};
 use crate::guard::Guard;
-use crate::runtime::WeakAgentRuntime;
 use crate::tap::Tap;
+use crate::tool_filter::ToolFilter;
 
 /// Returns the parts of the system prompt for these active tools.
 pub type PromptFn = Arc<dyn Fn(&[Arc<dyn AgentTool>]) -> SystemPromptOptions + Send + Sync>;
@@ -126,8 +125,8 @@ pub struct SessionParts {
     pub ui: Arc<dyn Ui>,
     /// The mode in which the program runs.
     pub mode: RunMode,
-    /// The runtime that the session belongs to.
-    pub runtime: WeakAgentRuntime,
+    /// What extensions reach besides the session, such as its runtime.
+    pub handles: Handles,
     /// Decides what tools may do; the given tools are behind it already.
     pub(super) guard: Option<Arc<Guard>>,
     /// The handle to the session, for parts that were made before it.
@@ -165,7 +164,7 @@ impl SessionParts {
             extensions: Extensions::default(),
             ui: Arc::new(NoUi),
             mode: RunMode::default(),
-            runtime: WeakAgentRuntime::default(),
+            handles: Handles::default(),
             guard: None,
             this: WeakAgentSession::default(),
             meter: Meter::default(),

@@ -8,25 +8,14 @@ use pi_models::UnusableModel;
 use pi_protocol::{AgentMessage, ImageContent, Message, MessageContent, SystemMessage, now_ms};
 use pi_session::ExtensionMessage;
 use pi_session::compaction::CheckTime;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::queue::user_message;
 use super::{AgentSession, ModelSelectError, PromptChange, Run, lock};
 use crate::extension::{
     BeforeAgentStart, BeforePrompt, FirstMessage, Input, InputAction, InputSource, PromptDecision,
-    QuestionKind,
+    QuestionKind, StreamingBehavior,
 };
-
-/// Queue for a prompt that comes during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum StreamingBehavior {
-    /// The prompt reaches the model as soon as possible.
-    Steer,
-    /// The prompt waits for the end of the run.
-    FollowUp,
-}
 
 /// Options of a prompt.
 #[derive(Debug, Clone)]

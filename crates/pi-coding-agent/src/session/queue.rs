@@ -4,9 +4,9 @@ use pi_agent::QueuedId;
 use pi_protocol::{AgentMessage, ImageContent, Message, UserBlock};
 use pi_session::{ExtensionMessage, SessionError};
 
-use super::prompt::{Disposition, PromptError, StreamingBehavior, custom_message};
+use super::prompt::{Disposition, PromptError, custom_message};
 use super::{AgentSession, QueuedTexts, SessionEvent};
-use crate::extension::{Input, InputAction, InputSource};
+use crate::extension::{Input, InputAction, InputSource, StreamingBehavior};
 
 /// Time at which a message of an extension reaches the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,30 +5,11 @@ use std::borrow::Cow;
 use pi_protocol::{AgentMessage, CancelToken, now_ms};
 use pi_session::{BashExecution, SessionError};
 use pi_tools::Workspace;
-use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::{AgentSession, SessionEvent, lock};
-use crate::extension::{BashOperations, UserBash, UserBashHandling};
+use crate::extension::{BashOperations, BashResult, UserBash, UserBashHandling};
 use crate::guard::{RedactedStream, describe_refused};
-
-/// Result of a shell command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BashResult {
-    /// Output of the command; the end of it if there was much.
-    pub output: String,
-    /// Exit code; absent if the command was killed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-    /// The command was aborted.
-    pub cancelled: bool,
-    /// The output is longer than what is here.
-    pub truncated: bool,
-    /// File with the whole output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub full_output_path: Option<String>,
-}
 
 /// Options of a shell command.
 #[derive(Debug, Clone, Default)]

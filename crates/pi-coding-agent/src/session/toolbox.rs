@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 
 use super::loadout::CachedLoadout;
 use super::lock;
-use crate::create::ToolFilter;
 use crate::extension::{Exposure, Registry};
 use crate::guard::{Guard, Guarded, ToolOrigin};
+use crate::tool_filter::ToolFilter;
 
 /// The tools of a session.
 pub(super) struct Toolbox {

@@ -5,13 +5,40 @@ use std::sync::Arc;
 
 use pi_agent::BoxFuture;
 use pi_protocol::{CancelToken, ImageContent};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::extension::question::wrapping;
 use crate::extension::{Ask, ExtensionError, Flow, OnFailure, TimeLimit};
-use crate::session::{BashResult, StreamingBehavior};
+
+/// Queue for a prompt that comes during a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StreamingBehavior {
+    /// The prompt reaches the model as soon as possible.
+    Steer,
+    /// The prompt waits for the end of the run.
+    FollowUp,
+}
+
+/// Result of a shell command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BashResult {
+    /// Output of the command; the end of it if there was much.
+    pub output: String,
+    /// Exit code; absent if the command was killed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The command was aborted.
+    pub cancelled: bool,
+    /// The output is longer than what is here.
+    pub truncated: bool,
+    /// File with the whole output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_output_path: Option<String>,
+}
 
 /// Asks what becomes of a prompt.
 #[derive(Debug, Clone)]

@@ -9,9 +9,9 @@ use pi_session::compaction::CompactionPreparation;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::event::CompactionReason;
 use crate::extension::question::wrapping;
 use crate::extension::{Ask, Flow, TimeLimit};
-use crate::session::CompactionReason;
 
 /// Asks whether the session may be replaced by a new or another one.
 #[derive(Debug, Clone)]

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use pi_agent::BoxFuture;
 use serde_json::Value;
 
 use super::{
     ComponentFactory, ComponentSlot, CustomOptions, Dialog, DialogAnswer, DialogOptions,
     NotifyKind, Theme, Ui, UiUpdate, WidgetPlacement,
 };
-use crate::session::{SessionEvent, WeakAgentSession};
+use crate::event::SessionEvent;
 
 /// Counts the dialogs that are open, and those that ever were.
 #[derive(Debug, Clone, Default)]
@@ -53,17 +54,20 @@ impl Drop for OpenDialog {
     }
 }
 
+/// Sends an event to the session, if it is still alive.
+pub(crate) type EmitEvent = Arc<dyn Fn(SessionEvent) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// The user interface as one extension uses it.
 #[derive(Clone)]
 pub struct ExtensionUi {
     ui: Arc<dyn Ui>,
     dialogs: DialogCounter,
-    session: WeakAgentSession,
+    emit: Option<EmitEvent>,
 }
 
 impl ExtensionUi {
-    pub(crate) fn new(ui: Arc<dyn Ui>, dialogs: DialogCounter, session: WeakAgentSession) -> Self {
-        Self { ui, dialogs, session }
+    pub(crate) fn new(ui: Arc<dyn Ui>, dialogs: DialogCounter, emit: Option<EmitEvent>) -> Self {
+        Self { ui, dialogs, emit }
     }
 
     /// Returns the interface itself, for what has no method here.
@@ -113,14 +117,15 @@ impl ExtensionUi {
         shown: impl Future<Output = T>,
     ) -> T {
         let open = self.dialogs.begin();
-        let session = self.session.upgrade().filter(|_| open.outermost && self.is_present());
-        let Some(session) = session else { return shown.await };
+        let Some(emit) = self.emit.as_ref().filter(|_| open.outermost && self.is_present()) else {
+            return shown.await;
+        };
         const REASON: &str = "ui_prompt";
         let started = SessionEvent::UiPromptStart { reason: REASON, kind, title: title.clone() };
         // The dialog is out before extensions hear of it, and does not wait for them.
-        let (answer, ()) = tokio::join!(shown, session.emit(started));
+        let (answer, ()) = tokio::join!(shown, emit(started));
         drop(open);
-        session.emit(SessionEvent::UiPromptEnd { reason: REASON, kind, title }).await;
+        emit(SessionEvent::UiPromptEnd { reason: REASON, kind, title }).await;
         answer
     }
 

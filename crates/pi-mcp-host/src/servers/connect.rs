@@ -16,12 +16,12 @@ use pi_protocol::now_ms;
 use serde_json::json;
 use tokio::time::timeout;
 
+use super::handler::ServerHandler;
+use super::{Shared, Urgency};
 use crate::cache::Lists;
-use crate::handler::ServerHandler;
 use crate::log::ServerLog;
 use crate::process::{self, ServerProcess};
 use crate::server::{Link, Server};
-use crate::servers::{Shared, Urgency};
 use crate::state::ServerState;
 use crate::text::{ERROR, clean_line, clean_schema};
 

@@ -6,7 +6,9 @@
 //! the TypeScript pi expect. Deltas stay deltas and whole messages are shared, so an event costs
 //! the same at any length of the transcript.
 
+mod compaction;
 mod delta;
+mod intervention;
 mod merge;
 mod reasons;
 mod serialize;
@@ -21,13 +23,14 @@ use pi_protocol::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+pub use compaction::{CompactionReason, CompactionResult};
 pub use delta::MessageDelta;
+pub use intervention::{Intervention, InterventionAction, InterventionSource};
 pub use reasons::{
     FallbackReason, ModelKey, ModelSource, ShutdownReason, StartReason, SummarySource,
 };
 
-use super::{CompactionReason, CompactionResult, Intervention};
-use crate::guard::{GuardStatus, ToolDecision};
+use crate::guard_report::{GuardStatus, ToolDecision};
 use crate::{Diagnostic, Severity};
 
 /// A fact about a session, for every subscriber.
@@ -429,7 +432,7 @@ impl SessionEvent {
     }
 
     /// Converts an event of the loop; `None` for an event that this version does not know.
-    pub(super) fn from_loop(
+    pub(crate) fn from_loop(
         event: &AgentEvent,
         context: &EventContext<'_>,
         will_retry: bool,
@@ -494,7 +497,7 @@ impl SessionEvent {
 }
 
 /// Returns the last answer among messages.
-pub(super) fn last_answer<'a>(
+pub(crate) fn last_answer<'a>(
     messages: impl DoubleEndedIterator<Item = &'a AgentMessage>,
 ) -> Option<&'a Arc<AssistantMessage>> {
     messages.rev().find_map(AgentMessage::as_assistant)

@@ -10,10 +10,11 @@ use pi_mcp::protocol::{
 };
 use serde_json::Value;
 
+use super::Shared;
+use super::connect;
 use crate::log::ServerLog;
 use crate::server::Server;
-use crate::servers::Shared;
-use crate::{connect, elicitation, sampling};
+use crate::{elicitation, sampling};
 
 /// Answers the questions of one server.
 pub(crate) struct ServerHandler {

@@ -3,9 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_config::Settings;
-
-use crate::Environment;
+use crate::environment::Environment;
+use crate::settings::Settings;
 
 /// Reasons why runs in the working directory cannot be undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +30,7 @@ pub fn checkpoints_off(environment: &Environment, settings: &Settings) -> Option
 }
 
 /// Returns true if the home directory is below this directory, or the directory is the root.
-pub(crate) fn is_too_wide(root: &Path, environment: &Environment) -> bool {
+pub fn is_too_wide(root: &Path, environment: &Environment) -> bool {
     let contains_home = environment.home.as_ref().is_some_and(|home| home.starts_with(root));
     root.parent().is_none() || contains_home
 }

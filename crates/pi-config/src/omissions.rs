@@ -6,21 +6,18 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use pi_config::resources::{ResourceFlags, Resources};
-use pi_config::{SettingsStore, Trust, files_that_need_trust};
-
-use crate::{AgentOptions, Diagnostic, Environment};
+use crate::diagnostic::Diagnostic;
 
 /// Number of names in a message; the others are only counted.
 const SHOWN: usize = 5;
 
 /// Directories of a project with restrictions.
 const RULES: &str = ".pi/rules";
-const EXTENSIONS: &str = ".pi/extensions";
+/// Directory of a project with extensions.
+pub const EXTENSIONS: &str = ".pi/extensions";
 
 /// Something that the user configured and the session does not use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Omission {
     /// Extension files of the user, the trusted project or packages that failed to load, or all of
     /// them in a program that loads none.
@@ -110,44 +107,8 @@ impl fmt::Display for Omission {
 }
 
 /// Returns true for the name of a tool that the TypeScript pi has and this version does not.
-pub(crate) fn is_typescript_tool(name: &str) -> bool {
+pub fn is_typescript_tool(name: &str) -> bool {
     name == "powershell" || name.starts_with("mcp__")
-}
-
-/// Returns what a session with these settings and resources leaves out. `trust` is the decision
-/// about the project.
-pub(crate) fn find(
-    options: &AgentOptions,
-    settings: &SettingsStore,
-    resources: &Resources,
-    trust: Trust,
-) -> Vec<Omission> {
-    let (environment, flags) = (&options.environment, &options.resources);
-    let mut omissions = Vec::new();
-    if options.open_extension.is_none() && !resources.extensions.is_empty() {
-        let files = resources.extensions.iter().map(|file| file.path.clone()).collect();
-        omissions.push(Omission::Extensions { files });
-    }
-    if trust != Trust::Trusted {
-        let decided = trust == Trust::Untrusted;
-        omissions.extend(untrusted(environment, flags, decided));
-        let keys = settings.untrusted_restrictions();
-        if !keys.is_empty() {
-            let file = environment.project_directory().join("settings.json");
-            omissions.push(Omission::UntrustedHooks { file, keys, decided });
-        }
-    }
-    omissions
-}
-
-/// Returns the files that the project would contribute if it were trusted.
-fn untrusted(environment: &Environment, flags: &ResourceFlags, decided: bool) -> Option<Omission> {
-    let directory = environment.cwd.clone();
-    let mut paths = files_that_need_trust(&directory, environment.home.as_deref());
-    if flags.no_extensions {
-        paths.retain(|path| path != Path::new(EXTENSIONS));
-    }
-    (!paths.is_empty()).then_some(Omission::UntrustedProject { directory, paths, decided })
 }
 
 fn paths(paths: &[PathBuf]) -> String {

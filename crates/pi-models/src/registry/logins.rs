@@ -9,11 +9,11 @@ use pi_config::{CommandRuns, ConfigError, StoredCredential};
 use pi_protocol::CancelToken;
 use pi_web::oauth::{self, Dialect, Interaction, LoginOptions, OauthError, Service};
 
+use super::{ModelRegistry, Shared};
 use crate::accounts::CredentialName;
 use crate::credential_error::{CredentialError, sign_in_again};
 use crate::credentials::{has_keys, missing, wrong_type};
 use crate::login_hooks::ProviderLogin;
-use crate::registry::{ModelRegistry, Shared};
 use crate::tokens::Login;
 
 /// Providers whose login stands for a subscription.

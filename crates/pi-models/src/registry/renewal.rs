@@ -12,10 +12,10 @@ use pi_config::{AuthEdit, ConfigError};
 use pi_web::oauth::{self, RefreshError};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::logins::LoginService;
+use super::{ModelRegistry, Shared};
 use crate::accounts::CredentialName;
 use crate::credential_error::{CredentialError, sign_in_again};
-use crate::logins::LoginService;
-use crate::registry::{ModelRegistry, Shared};
 use crate::tokens::{Login, now};
 
 /// The time limit of a renewal.

@@ -11,15 +11,15 @@ use pi_web::oauth::{self, TokenUse};
 use pi_web::{Authorization, KeyScheme, Variables};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::Shared;
+use super::logins::LoginService;
+use super::renewal::Need;
 use crate::accounts::CredentialName;
 use crate::credential_error::CredentialError;
 use crate::credentials::{
     ChainState, ConfiguredValue, Source, has_keys, is_key, no_account, no_machine_credentials,
     variable, wrong_type,
 };
-use crate::logins::LoginService;
-use crate::registry::Shared;
-use crate::renewal::Need;
 use crate::secrets::header_secrets;
 use crate::tokens::Login;
 

@@ -11,17 +11,17 @@ use pi_session::{ForkPosition, NewSession, Session, SessionError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use crate::create::{LoadedExtensions, Services};
+use super::{CreateError, LoadedExtensions, Services};
+use crate::Diagnostic;
 use crate::extension::{
-    BeforeFork, BeforeSwitch, DiscoverReason, ExtensionFailure, Registry, ResourcesDiscover,
-    SwitchReason, UiUpdate,
+    BeforeFork, BeforeSwitch, DiscoverReason, ExtensionContext, ExtensionFailure, Registry,
+    ResourcesDiscover, SwitchReason, UiUpdate,
 };
 use crate::session::{
     AgentSession, SessionEvent, SessionListener, ShutdownReason, StartReason, Subscribers,
     Subscription,
 };
 use crate::session_selector::{SelectSessionError, open_existing};
-use crate::{CreateError, Diagnostic};
 
 /// Reasons why the current session was not replaced.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +86,16 @@ impl WeakAgentRuntime {
     /// Returns the runtime, if it exists.
     pub fn upgrade(&self) -> Option<AgentRuntime> {
         self.0.get()?.upgrade().map(AgentRuntime)
+    }
+}
+
+impl ExtensionContext {
+    /// Returns the runtime, which replaces the session: new, resumed, forked, reloaded.
+    ///
+    /// Replacing a session aborts the run and waits for its end. Inside a handler of an event or
+    /// question that would wait for itself: call it from a command, or spawn a task.
+    pub fn runtime(&self) -> Option<AgentRuntime> {
+        self.handle::<WeakAgentRuntime>()?.upgrade()
     }
 }
 

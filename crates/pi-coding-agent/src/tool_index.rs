@@ -1,10 +1,13 @@
 //! The index: ranks tools for a query by BM25, and leaves out what does not fit.
 
+mod document;
+mod words;
+
 use std::collections::{BTreeSet, HashMap};
 
-use super::document::Document;
-use super::words::terms;
 use crate::extension::CallableTool;
+use document::Document;
+use words::terms;
 
 /// Saturation of repeated terms, and influence of the length of a document.
 const K1: f64 = 1.2;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use pi_agent::BoxFuture;
 use pi_guard::policy::Scope;
 
-use super::approval::{ApprovalDecision, ApprovalRequest, Approver};
-use crate::extension::{Dialog, DialogAnswer, Ui};
+use super::{Dialog, DialogAnswer, Ui};
+use crate::approval::{ApprovalDecision, ApprovalRequest, Approver};
 
 const ONCE: &str = "Yes, once";
 const SESSION: &str = "Yes, for this session: ";
