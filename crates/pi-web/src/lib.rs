@@ -5,6 +5,7 @@
 //! # Features
 //!
 //! - `client`: [`WebClient`](client::WebClient) for requests, `Downloader` for files.
+//! - `server`: a listener with limits, gate, routes, bodies and server-sent events.
 //! - `oauth`: logins. `cloud`: credentials of the machine. `sigv4`: signatures of AWS.
 //! - `websocket`: frames and handshakes.
 //!
@@ -13,7 +14,7 @@
 //!
 //! # Where to start reading
 //!
-//! `client.rs` for requests, `oauth.rs` for logins, `cloud.rs` for the credentials of clouds.
+//! `client.rs` for requests, `server.rs` for servers, `oauth.rs` for logins, `cloud.rs` for the credentials of clouds.
 //!
 //! This crate must not know models, wire formats, agents, sessions or terminals. It reads no
 //! environment: callers pass lookups. It reads files only as a source of cloud credentials, and
@@ -34,6 +35,10 @@ mod lines;
 pub mod oauth;
 #[cfg(feature = "client")]
 pub mod rate_limits;
+#[cfg(feature = "server")]
+mod secret;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod sse;
 mod user_agent;
 mod variables;
@@ -46,7 +51,7 @@ pub use client::{WebBody, WebClient, WebError, WebRequest, WebResponse};
 #[cfg(feature = "client")]
 pub use download::{Document, DownloadError, Downloader};
 /// Headers, methods and status codes, as the functions of this crate take them.
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub use http;
 pub use user_agent::user_agent;
 pub use variables::Variables;

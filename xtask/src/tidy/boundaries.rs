@@ -71,6 +71,8 @@ const HEAVY: &[&str] = &["reqwest", "hyper", "rustls", "rquickjs", "crossterm"];
 
 /// Dependencies that only one crate may have.
 const OWNERS: &[(&str, &str)] = &[
+    ("hyper", "pi-web"),
+    ("hyper-util", "pi-web"),
     ("reqwest", "pi-web"),
     ("rustls", "pi-web"),
     ("tokio-tungstenite", "pi-web"),

@@ -11,36 +11,21 @@ mod modern;
 mod sessions;
 mod stream;
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use pi_jsonrpc::{Error, Message};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use pi_protocol::CancelToken;
+use pi_web::http::{Method, Request, Response, StatusCode};
+use pi_web::server::{Body, Gate, Incoming, Limits, Refusal, Routes, read_body, serve};
+use tokio::net::TcpListener;
 
 use super::Server;
-use body::Body;
 use sessions::Sessions;
 
 /// The longest body of a request.
 const BODY: usize = 16 << 20;
-
-/// The most connections at a time. More wait in the system's queue.
-const CONNECTIONS: usize = 128;
-
-/// The time that a client has to send the headers of a request.
-const HEADERS_WAIT: Duration = Duration::from_secs(15);
-
-/// The time after which a connection that the system refused is tried again.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Access rules of a server over HTTP.
 #[derive(Debug, Clone, Default)]
@@ -83,83 +68,59 @@ impl Server {
     ) -> Result<(), HttpError> {
         let address = listener.local_addr()?;
         options.check(address)?;
-        let http = Arc::new(Http {
-            server: self.clone(),
-            gate: headers::Gate::new(address, options),
-            sessions: Sessions::default(),
-        });
-        let permits = Arc::new(Semaphore::new(CONNECTIONS));
-        // Dropping the set ends all connections.
-        let mut connections = tokio::task::JoinSet::new();
-        loop {
-            while connections.try_join_next().is_some() {}
-            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return Ok(()) };
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(error) if is_of_connection(&error) => continue,
-                // Descriptors or memory are used up: connections that end make room.
-                Err(_) => {
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
-                    continue;
-                }
-            };
+        let http = Arc::new(Http::new(self.clone(), address, options));
+        serve(listener, Limits::default(), CancelToken::new(), move |request| {
             let http = Arc::clone(&http);
-            connections.spawn(async move {
-                http.connection(stream).await;
-                drop(permit);
-            });
-        }
+            async move { http.respond(request).await }
+        })
+        .await;
+        Ok(())
     }
-}
-
-/// Returns true if an error of `accept` is that of one connection.
-fn is_of_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 /// A server with its clients over HTTP.
 struct Http {
     server: Server,
-    gate: headers::Gate,
+    gate: Gate,
+    routes: Routes<Route>,
     sessions: Sessions,
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Route {
+    Get,
+    Post,
+    Delete,
+}
+
 impl Http {
-    async fn connection(self: Arc<Self>, stream: TcpStream) {
-        let service = service_fn(|request| {
-            let http = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(http.respond(request).await) }
-        });
-        // Errors are those of the client's connection: there is no one to tell.
-        let _ = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEADERS_WAIT)
-            .max_buf_size(128 << 10)
-            .serve_connection(TokioIo::new(stream), service)
-            .await;
+    fn new(server: Server, address: SocketAddr, options: HttpOptions) -> Self {
+        let hosts = options.hosts.iter().map(String::as_str);
+        let gate = Gate::new(address).with_hosts(hosts).with_token(options.token);
+        let methods = [
+            (Method::GET, Route::Get),
+            (Method::POST, Route::Post),
+            (Method::DELETE, Route::Delete),
+        ];
+        let routes = methods
+            .into_iter()
+            .flat_map(|(method, route)| ["/", "/mcp"].map(|path| (method.clone(), path, route)));
+        let routes = Routes::new(routes);
+        Self { server, gate, routes, sessions: Sessions::default() }
     }
 
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
-        if let Err(refused) = self.gate.check(request.headers()) {
-            return *refused;
+        if let Err(refusal) = self.gate.check(request.headers()) {
+            return refused(refusal);
         }
-        if !matches!(request.uri().path(), "/" | "/mcp") {
-            return problem(StatusCode::NOT_FOUND, "The address of this server is /mcp");
-        }
-        match *request.method() {
-            Method::POST => self.post(request).await,
-            Method::GET => legacy::get(self, request.headers()),
-            Method::DELETE => legacy::delete(self, request.headers()),
-            _ => {
-                let mut response = problem(
-                    StatusCode::METHOD_NOT_ALLOWED,
-                    "Only GET, POST and DELETE are allowed",
-                );
-                let allowed = hyper::header::HeaderValue::from_static("GET, POST, DELETE");
-                response.headers_mut().insert(hyper::header::ALLOW, allowed);
-                response
+        match self.routes.find(request.method(), request.uri().path()) {
+            Ok((Route::Post, _)) => self.post(request).await,
+            Ok((Route::Get, _)) => legacy::get(self, request.headers()),
+            Ok((Route::Delete, _)) => legacy::delete(self, request.headers()),
+            Err(refusal) if refusal.status == StatusCode::NOT_FOUND => {
+                problem(StatusCode::NOT_FOUND, "The address of this server is /mcp")
             }
+            Err(refusal) => refused(refusal),
         }
     }
 
@@ -170,9 +131,9 @@ impl Http {
             let message = "The content type must be application/json";
             return problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
         }
-        let bytes = match body::read(incoming, BODY).await {
+        let bytes = match read_body(incoming, BODY).await {
             Ok(bytes) => bytes,
-            Err(refused) => return *refused,
+            Err(refusal) => return refused(refusal),
         };
         let message = match Message::parse(&bytes) {
             Ok(message) => message,
@@ -193,4 +154,9 @@ fn problem(status: StatusCode, message: &str) -> Response<Body> {
     let error = Error::new(Error::INVALID_REQUEST, message);
     let response = pi_jsonrpc::Response { id: None, result: Err(error) };
     body::json(status, &Message::Response(response))
+}
+
+fn refused(refusal: Refusal) -> Response<Body> {
+    let response = problem(refusal.status, &refusal.message);
+    refusal.complete(response)
 }

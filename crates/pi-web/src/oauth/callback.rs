@@ -3,25 +3,37 @@
 //! Only a `GET` of the exact path with the right state counts. All connections are closed at the
 //! end: a spare connection of the browser would otherwise reach the server of the next login.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
+use bytes::Bytes;
+use futures_core::Stream;
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    HeaderValue, REFERRER_POLICY,
+};
+use http::{Method, Response, StatusCode};
+use pi_protocol::CancelToken;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::error::OauthError;
 use super::pasted::Redirected;
-use super::random::same;
 use super::service::Redirect;
 use super::text::escape_html;
+use crate::secret;
+use crate::server::{Body, Limits, serve};
 
 /// Largest head of a request.
 const MAX_HEAD: usize = 16 * 1024;
 /// Most connections at the same time. A browser opens two or three.
 const MAX_CONNECTIONS: usize = 32;
+/// The time that a page has to reach the browser at the end of the login.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// An open port for the browser.
 pub(super) struct Callback {
@@ -79,21 +91,28 @@ impl Callback {
         let (sender, answers) = mpsc::channel(1);
         let page =
             Arc::new(Page { path: self.path, state, sender, is_used: AtomicBool::new(false) });
-        let (end, ending) = watch::channel(());
+        let stop = CancelToken::new();
         let mut tasks = JoinSet::new();
         for listener in self.listeners {
-            tasks.spawn(accept(listener, Arc::clone(&page), ending.clone()));
+            let page = Arc::clone(&page);
+            let mut limits = Limits::default();
+            (limits.connections, limits.head_bytes) = (MAX_CONNECTIONS, MAX_HEAD);
+            limits.patience = PATIENCE;
+            tasks.spawn(serve(listener, limits, stop.clone(), move |request| {
+                let uri = request.uri();
+                let (path, query) = (uri.path(), uri.query().unwrap_or_default());
+                std::future::ready(page.respond(request.method(), path, query))
+            }));
         }
-        Serving { answers, tasks, end }
+        Serving { answers, tasks, stop }
     }
 }
 
-/// A running server.
+/// A running server. Its drop ends all connections.
 pub(super) struct Serving {
     answers: mpsc::Receiver<Redirected>,
     tasks: JoinSet<()>,
-    /// The drop of this value ends the tasks.
-    end: watch::Sender<()>,
+    stop: CancelToken,
 }
 
 impl Serving {
@@ -107,10 +126,9 @@ impl Serving {
     }
 
     /// Closes the port and all connections.
-    pub(super) async fn close(self) {
-        let Self { answers: _, mut tasks, end } = self;
-        drop(end);
-        while tasks.join_next().await.is_some() {}
+    pub(super) async fn close(mut self) {
+        self.stop.cancel();
+        while self.tasks.join_next().await.is_some() {}
     }
 }
 
@@ -121,105 +139,94 @@ struct Page {
     is_used: AtomicBool,
 }
 
-async fn accept(listener: TcpListener, page: Arc<Page>, mut ending: watch::Receiver<()>) {
-    let mut connections = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            // The sender never sends: this is its drop.
-            _ = ending.changed() => break,
-        };
-        let Ok((stream, _)) = accepted else {
-            // Out of file descriptors, for example.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        while connections.try_join_next().is_some() {}
-        if connections.len() < MAX_CONNECTIONS {
-            let page = Arc::clone(&page);
-            connections.spawn(async move {
-                // A browser that closes its connection needs no page.
-                let _ = converse(stream, &page).await;
-            });
-        }
-    }
-    drop(listener);
-    connections.shutdown().await;
-}
-
-async fn converse(mut stream: TcpStream, page: &Page) -> std::io::Result<()> {
-    let mut head = Vec::new();
-    let mut buffer = [0; 2048];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let count = stream.read(&mut buffer).await?;
-        if count == 0 || head.len() > MAX_HEAD {
-            return Ok(());
-        }
-        head.extend_from_slice(buffer.get(..count).unwrap_or_default());
-    }
-    let head = String::from_utf8_lossy(&head);
-    let (status, text, answer) = page.answer(head.lines().next().unwrap_or_default());
-    let response = response(status, &text);
-    stream.write_all(response.as_bytes()).await?;
-    stream.flush().await?;
-    // The page is sent before the login goes on, since its end closes the connection.
-    let _ = stream.shutdown().await;
-    if let Some(answer) = answer {
-        let _ = page.sender.try_send(answer);
-    }
-    Ok(())
-}
-
 impl Page {
-    /// Decides about a request by its first line.
-    fn answer(&self, line: &str) -> (&'static str, String, Option<Redirected>) {
-        let plain = |status, text: &str| (status, text.to_owned(), None);
-        let mut parts = line.split(' ');
-        let (method, target) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        if path != self.path {
-            return plain("404 Not Found", "There is no such page.");
+    /// Makes the response to a request. The login goes on when the page was sent, since its end
+    /// closes the connection.
+    fn respond(&self, method: &Method, path: &str, query: &str) -> Response<Body> {
+        let (status, text, answer) = self.answer(method, path, query);
+        let page = format!(
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>pi</title><p>{}</p></html>\n",
+            escape_html(&text)
+        );
+        let length = HeaderValue::from(page.len());
+        let answer = answer.map(|answer| (self.sender.clone(), answer));
+        let mut response = Response::new(Body::stream(Sending { page: Some(page.into()), answer }));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
+        set(CONTENT_TYPE, "text/html; charset=utf-8");
+        set(CACHE_CONTROL, "no-store");
+        set(REFERRER_POLICY, "no-referrer");
+        set(CONTENT_SECURITY_POLICY, "default-src 'none'");
+        set(CONNECTION, "close");
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            set(ALLOW, "GET");
         }
-        if method != "GET" {
-            return plain("405 Method Not Allowed", "This page can only be opened by a browser.");
+        headers.insert(CONTENT_LENGTH, length);
+        response
+    }
+
+    /// Decides about a request.
+    fn answer(
+        &self,
+        method: &Method,
+        path: &str,
+        query: &str,
+    ) -> (StatusCode, String, Option<Redirected>) {
+        let plain = |status, text: &str| (status, text.to_owned(), None);
+        if path != self.path {
+            return plain(StatusCode::NOT_FOUND, "There is no such page.");
+        }
+        if method != Method::GET {
+            let text = "This page can only be opened by a browser.";
+            return plain(StatusCode::METHOD_NOT_ALLOWED, text);
         }
         let answer = Redirected::from_query(query);
         let belongs = match &self.state {
-            Some(state) => answer.state.as_ref().is_some_and(|got| same(got, state)),
+            Some(state) => answer.state.as_ref().is_some_and(|got| secret::is_equal(got, state)),
             None => true,
         };
         if !belongs {
             return plain(
-                "400 Bad Request",
+                StatusCode::BAD_REQUEST,
                 "This answer does not belong to the login in progress. Use the newest address.",
             );
         }
         if answer.code.is_none() && answer.error.is_none() {
-            return plain("400 Bad Request", "The answer contains no code.");
+            return plain(StatusCode::BAD_REQUEST, "The answer contains no code.");
         }
         if self.is_used.swap(true, Ordering::AcqRel) {
-            return plain("409 Conflict", "The answer was already received.");
+            return plain(StatusCode::CONFLICT, "The answer was already received.");
         }
         if let Some(error) = &answer.error {
             let text = answer.description.as_ref().unwrap_or(error);
             let text = format!("The login was refused: {text}");
-            return ("400 Bad Request", text, Some(answer));
+            return (StatusCode::BAD_REQUEST, text, Some(answer));
         }
         let text = "The answer was received. You can close this page and return to pi.";
-        ("200 OK", text.to_owned(), Some(answer))
+        (StatusCode::OK, text.to_owned(), Some(answer))
     }
 }
 
-fn response(status: &str, text: &str) -> String {
-    let page = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>pi</title><p>{}</p></html>\n",
-        escape_html(text)
-    );
-    let allow = if status.starts_with("405") { "Allow: GET\r\n" } else { "" };
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
-         {allow}Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n\
-         Content-Security-Policy: default-src 'none'\r\nConnection: close\r\n\r\n{page}",
-        page.len()
-    )
+/// A page that is being sent, and the answer that is delivered when it was.
+struct Sending {
+    page: Option<Bytes>,
+    answer: Option<(mpsc::Sender<Redirected>, Redirected)>,
+}
+
+impl Stream for Sending {
+    type Item = Bytes;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        Poll::Ready(self.page.take())
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if let Some((sender, answer)) = self.answer.take() {
+            // The login may have ended by another way.
+            let _ = sender.try_send(answer);
+        }
+    }
 }

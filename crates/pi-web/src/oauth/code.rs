@@ -18,8 +18,9 @@ use super::flow::Flow;
 use super::interaction::{LoginEvent, Prompt, PromptKind};
 use super::method::LoginMethod;
 use super::pasted::Redirected;
-use super::random::{self, Pkce, same};
+use super::random::{self, Pkce};
 use super::service::{Dialect, Service};
+use crate::secret;
 
 /// Time for the consent, unless the service sets one.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -241,7 +242,7 @@ impl Expected<'_> {
             return Err("That is neither a code nor an address with a code.");
         };
         if let (Some(got), Some(expected)) = (&answer.state, self.state)
-            && !same(got, expected)
+            && !secret::is_equal(got, expected)
         {
             return Err("That code belongs to another login. Use the newest address.");
         }

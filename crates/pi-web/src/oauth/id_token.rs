@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::endpoint;
 use super::error::OauthError;
-use super::random::same;
 use super::response::now;
 use crate::WebClient;
+use crate::secret;
 
 /// Tolerated difference of the clocks, in seconds.
 const LEEWAY: f64 = 60.0;
@@ -140,7 +140,7 @@ fn check_claims(
     if end + LEEWAY < now {
         return Err(rejected("it has expired (is the clock of this machine right?)"));
     }
-    if !text("nonce").is_some_and(|nonce| same(nonce, expected.nonce)) {
+    if !text("nonce").is_some_and(|nonce| secret::is_equal(nonce, expected.nonce)) {
         return Err(rejected("it belongs to another login"));
     }
     Ok(())

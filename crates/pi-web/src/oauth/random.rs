@@ -1,4 +1,4 @@
-//! Random values and comparisons of secrets.
+//! Random values.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -43,11 +43,6 @@ impl Pkce {
     }
 }
 
-/// Compares secrets. The time does not tell how much of them is equal.
-pub(super) fn same(left: &str, right: &str) -> bool {
-    digest(&SHA256, left.as_bytes()).as_ref() == digest(&SHA256, right.as_bytes()).as_ref()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,12 +59,5 @@ mod tests {
         let pkce = Pkce::new().unwrap();
         assert_eq!(pkce.verifier.len(), 43);
         assert_ne!(pkce.verifier, pkce.challenge);
-    }
-
-    #[test]
-    fn comparison_is_exact() {
-        assert!(same("abc", "abc"));
-        assert!(!same("abc", "abcd"));
-        assert!(!same("", "a"));
     }
 }

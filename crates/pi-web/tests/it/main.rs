@@ -4,5 +4,6 @@
 
 mod cloud;
 mod oauth;
+mod serve;
 #[allow(dead_code)] // Shared with the tests of pi-ai, which use all of it.
 mod server;

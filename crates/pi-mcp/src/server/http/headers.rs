@@ -1,19 +1,13 @@
-//! Headers: who may ask, in which era, and whether they agree with the body.
-
-use std::net::SocketAddr;
+//! Headers of the protocol: the era of a request, and whether they agree with its body.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::WWW_AUTHENTICATE;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
-use hyper::{Response, StatusCode};
 use pi_jsonrpc::{Error, Message};
+use pi_web::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use pi_web::server::single;
 use serde_json::Value;
-use url::Url;
 
-use super::super::{HttpOptions, LEGACY, envelope};
-use super::body::Body;
-use super::problem;
+use super::super::{LEGACY, envelope};
 use crate::protocol::errors::HEADER_MISMATCH;
 use crate::protocol::methods;
 
@@ -21,82 +15,6 @@ pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-
-/// Decides who may ask.
-#[derive(Debug)]
-pub(super) struct Gate {
-    hosts: Vec<String>,
-    token: Option<String>,
-}
-
-impl Gate {
-    pub(super) fn new(address: SocketAddr, options: HttpOptions) -> Self {
-        let mut hosts: Vec<String> =
-            ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec();
-        if !address.ip().is_unspecified() {
-            hosts.push(match address {
-                SocketAddr::V4(address) => address.ip().to_string(),
-                SocketAddr::V6(address) => format!("[{}]", address.ip()),
-            });
-        }
-        hosts.extend(options.hosts.iter().map(|host| host.to_ascii_lowercase()));
-        Self { hosts, token: options.token }
-    }
-
-    /// Refuses pages of other sites, other names of this machine, and clients without the token.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Box<Response<Body>>> {
-        let host = single(headers, HOST.as_str());
-        if !host.is_some_and(|host| self.knows(host)) {
-            return Err(Box::new(problem(StatusCode::MISDIRECTED_REQUEST, "Unknown host")));
-        }
-        if headers.contains_key(ORIGIN) {
-            let origin =
-                single(headers, ORIGIN.as_str()).and_then(|origin| Url::parse(origin).ok());
-            let host = origin.as_ref().and_then(Url::host_str);
-            if !host.is_some_and(|host| self.hosts.iter().any(|known| known == host)) {
-                let message = "Requests of this origin are refused";
-                return Err(Box::new(problem(StatusCode::FORBIDDEN, message)));
-            }
-        }
-        let Some(token) = &self.token else { return Ok(()) };
-        let given = single(headers, AUTHORIZATION.as_str()).and_then(bearer);
-        if !given.is_some_and(|given| is_equal(given, token)) {
-            let mut refused = problem(StatusCode::UNAUTHORIZED, "The token is missing or wrong");
-            let challenge = HeaderValue::from_static("Bearer");
-            refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-            return Err(Box::new(refused));
-        }
-        Ok(())
-    }
-
-    fn knows(&self, host: &str) -> bool {
-        let host = host.to_ascii_lowercase();
-        // An address of IPv6 has colons, but inside of brackets.
-        let name = match host.rsplit_once(':') {
-            Some((name, port)) if !port.contains(']') => name,
-            _ => &host,
-        };
-        self.hosts.iter().any(|known| known == name)
-    }
-}
-
-fn bearer(value: &str) -> Option<&str> {
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-/// Compares without telling by the time how much is equal.
-fn is_equal(given: &str, token: &str) -> bool {
-    let different = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
-    given.len() == token.len() && different == 0
-}
-
-/// Returns a header that occurs once and is text.
-pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?.trim();
-    values.next().is_none().then_some(value)
-}
 
 /// Returns true if the body is JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
@@ -205,19 +123,6 @@ fn mismatch(header: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hosts_are_compared_without_their_port() {
-        let options = HttpOptions { hosts: vec!["Pi.Example".to_owned()], token: None };
-        let gate = Gate::new(([127, 0, 0, 1], 8000).into(), options);
-        for host in ["localhost", "LOCALHOST:8000", "127.0.0.1:9", "[::1]", "[::1]:8", "pi.example"]
-        {
-            assert!(gate.knows(host), "{host}");
-        }
-        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", ""] {
-            assert!(!gate.knows(host), "{host}");
-        }
-    }
 
     #[test]
     fn encoded_values_must_be_valid() {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{HeaderMap, HeaderValue};
-use hyper::{Response, StatusCode};
 use pi_jsonrpc::{Error, Id, Message, Notification, Request};
 use pi_protocol::CancelToken;
+use pi_web::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use pi_web::server::{Body, empty, event_stream, last_event_id, single};
 use serde_json::Value;
 
 use super::super::LEGACY;
@@ -14,7 +14,7 @@ use super::super::context::cancelled;
 use super::super::dispatch::{Asked, Step, dispatch};
 use super::super::drive::{Outlet, drive};
 use super::super::session::Session;
-use super::body::{self, Body};
+use super::body;
 use super::headers::{self, SESSION, VERSION};
 use super::modern::respond;
 use super::sessions::{HttpSession, SessionOutlet};
@@ -43,13 +43,13 @@ pub(super) async fn post(http: &Http, headers: &HeaderMap, message: Message) -> 
         Message::Request(request) => perform(http, headers, &session, request).await,
         Message::Notification(notification) => {
             cancel(&session, &notification);
-            body::empty(StatusCode::ACCEPTED)
+            empty(StatusCode::ACCEPTED)
         }
         Message::Response(response) => {
             if let Some(id) = response.id {
                 session.answer(&id, response.result);
             }
-            body::empty(StatusCode::ACCEPTED)
+            empty(StatusCode::ACCEPTED)
         }
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn get(http: &Http, headers: &HeaderMap) -> Response<Body> {
         Ok(session) => session,
         Err(refused) => return *refused,
     };
-    let (name, log, at) = match headers::single(headers, "last-event-id") {
+    let (name, log, at) = match last_event_id(headers) {
         Some(last) => {
             let place = last.split_once('-').and_then(|(name, number)| {
                 let (name, number) = (name.parse().ok()?, number.parse().ok()?);
@@ -84,14 +84,14 @@ pub(super) fn get(http: &Http, headers: &HeaderMap) -> Response<Body> {
     let reader = at.map_or_else(|| Reader::of_future(&log), |at| Reader::new(&log, at));
     let is_primed = is_newest(&session);
     let (name, keep_alive) = (Some(name), KEEP_ALIVE);
-    body::events(Events { name, is_primed, first: None, keep_alive }.write(reader, session))
+    event_stream(Events { name, is_primed, first: None, keep_alive }.write(reader, session))
 }
 
 /// Ends a session.
 pub(super) fn delete(http: &Http, headers: &HeaderMap) -> Response<Body> {
-    let id = headers::single(headers, SESSION).unwrap_or_default();
+    let id = single(headers, SESSION).unwrap_or_default();
     match http.sessions.remove(id) {
-        true => body::empty(StatusCode::NO_CONTENT),
+        true => empty(StatusCode::NO_CONTENT),
         false => problem(StatusCode::NOT_FOUND, "No such session"),
     }
 }
@@ -116,12 +116,12 @@ fn initialize(http: &Http, request: &Request) -> Response<Body> {
 
 fn find(http: &Http, headers: &HeaderMap) -> Result<Arc<HttpSession>, Box<Response<Body>>> {
     let refuse = |status, message| Err(Box::new(problem(status, message)));
-    if let Some(version) = headers::single(headers, VERSION)
+    if let Some(version) = single(headers, VERSION)
         && !LEGACY.contains(&version)
     {
         return refuse(StatusCode::BAD_REQUEST, "Unsupported protocol version");
     }
-    let Some(id) = headers::single(headers, SESSION) else {
+    let Some(id) = single(headers, SESSION) else {
         return refuse(StatusCode::BAD_REQUEST, "The header Mcp-Session-Id is required");
     };
     match http.sessions.get(id) {
@@ -212,7 +212,6 @@ mod tests {
     use super::super::super::{
         About, Context, HttpOptions, Listing, Offers, Server, Service, text_result,
     };
-    use super::super::sessions::Sessions;
     use super::*;
 
     /// A tool that ends when it is cancelled, and reports it.
@@ -249,11 +248,8 @@ mod tests {
     async fn a_client_that_does_not_come_back_cancels_its_request() {
         let (sender, mut cancelled) = mpsc::unbounded_channel();
         let address = SocketAddr::from(([127, 0, 0, 1], 80));
-        let http = Http {
-            server: Server::new(Arc::new(Waits(sender))),
-            gate: headers::Gate::new(address, HttpOptions::default()),
-            sessions: Sessions::default(),
-        };
+        let server = Server::new(Arc::new(Waits(sender)));
+        let http = Http::new(server, address, HttpOptions::default());
         let initialize = request("initialize", json!({ "protocolVersion": "2025-11-25" }));
         let answer = post(&http, &HeaderMap::new(), initialize).await;
         let mut headers = HeaderMap::new();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::HeaderMap;
-use hyper::{Response, StatusCode};
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Error, Message, Notification, Request};
+use pi_web::http::{HeaderMap, Response, StatusCode};
+use pi_web::server::{Body, empty, event_stream};
 use serde_json::Value;
 use tokio::task::AbortHandle;
 
@@ -16,7 +16,7 @@ use super::super::drive::{Outlet, drive, resume};
 use super::super::listen::listen;
 use super::super::service::Listing;
 use super::super::{Server, envelope};
-use super::body::{self, Body};
+use super::body;
 use super::stream::{Events, KEEP_ALIVE, Log, Reader};
 use super::{Http, headers, problem};
 use crate::protocol::{errors, methods};
@@ -28,7 +28,7 @@ const HEAD_WAIT: Duration = Duration::from_secs(5);
 pub(super) async fn post(http: &Http, headers: &HeaderMap, message: Message) -> Response<Body> {
     let request = match message {
         Message::Request(request) => request,
-        Message::Notification(_) => return body::empty(StatusCode::ACCEPTED),
+        Message::Notification(_) => return empty(StatusCode::ACCEPTED),
         Message::Response(_) => {
             return problem(StatusCode::BAD_REQUEST, "This server sends no requests");
         }
@@ -88,7 +88,7 @@ pub(super) async fn respond<T: Send + 'static>(
             let (name, is_primed) =
                 name.map_or((None, false), |(name, primed)| (Some(name), primed));
             let keep_alive = KEEP_ALIVE;
-            body::events(Events { name, is_primed, first, keep_alive }.write(reader, keep))
+            event_stream(Events { name, is_primed, first, keep_alive }.write(reader, keep))
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_core::Stream;
 use pi_jsonrpc::Message;
+use pi_web::server::{Event, keep_alive};
 use tokio::sync::watch;
 
 /// The most messages, and bytes of them, that are kept for a reader. Older ones are lost.
@@ -206,31 +207,29 @@ impl Events {
         let start = self.is_primed.then(|| {
             let at = reader.at - u64::from(self.first.is_some());
             let id = self.id(at);
-            Bytes::from(format!("{id}retry: {RETRY}\ndata: \n\n"))
+            Event { id: id.as_deref(), retry_ms: Some(RETRY), ..Event::default() }.to_bytes()
         });
         let first = self.first.clone().map(|text| self.event(reader.at, &text));
         let begin = futures_util::stream::iter(start.into_iter().chain(first));
+        let silence = self.keep_alive;
         let rest = futures_util::stream::unfold((reader, keep), move |(mut reader, keep)| {
             let events = self.clone();
             async move {
-                let next = tokio::time::timeout(events.keep_alive, reader.next()).await;
-                let bytes = match next {
-                    Ok(text) => events.event(reader.at, &text?),
-                    // A comment: clients and proxies would give up a silent connection.
-                    Err(_) => Bytes::from_static(b":\n\n"),
-                };
-                Some((bytes, (reader, keep)))
+                let text = reader.next().await?;
+                Some((events.event(reader.at, &text), (reader, keep)))
             }
         });
-        futures_util::StreamExt::chain(begin, rest)
+        keep_alive(Box::pin(futures_util::StreamExt::chain(begin, rest)), silence)
     }
 
     fn event(&self, number: u64, text: &str) -> Bytes {
-        Bytes::from(format!("{}event: message\ndata: {text}\n\n", self.id(number)))
+        let id = self.id(number);
+        let name = Some("message");
+        Event { id: id.as_deref(), name, data: text, ..Event::default() }.to_bytes()
     }
 
-    fn id(&self, number: u64) -> String {
-        self.name.map(|name| format!("id: {name}-{number}\n")).unwrap_or_default()
+    fn id(&self, number: u64) -> Option<String> {
+        self.name.map(|name| format!("{name}-{number}"))
     }
 }
 

@@ -38,7 +38,8 @@ async fn only_the_right_request_counts_and_only_once() {
     ] {
         let (status, text) = browse(method, &url).await;
         assert_eq!(status, expected, "{method} {url}");
-        assert!(text.contains("Connection: close") && text.contains("no-store"), "{text}");
+        let text = text.to_ascii_lowercase();
+        assert!(text.contains("connection: close") && text.contains("no-store"), "{text}");
     }
     assert_eq!(server.arrival().await.path, "/token");
     login.cancel.cancel();
@@ -52,9 +53,10 @@ async fn nonsense_and_spare_connections_do_no_harm() {
     let page = login.page().await;
     // A browser opens connections that it does not use.
     let mut spares = vec![page.connect().await.unwrap(), page.connect().await.unwrap()];
+    // Empty lines before a request are not one.
+    spares[1].write_all(b"\r\n\r\n").await.unwrap();
     for bytes in [
-        b"\r\n\r\n".as_slice(),
-        b"GET\r\n\r\n",
+        b"GET\r\n\r\n".as_slice(),
         b"GET  HTTP/1.1\r\n\r\n",
         b"\xff\xfe\x00\r\n\r\n",
         b"GET /callback?state=%ff%zz&code HTTP/1.1\r\n\r\n",
@@ -71,7 +73,7 @@ async fn nonsense_and_spare_connections_do_no_harm() {
     let _ = socket.write_all(&long).await;
     let mut answer = Vec::new();
     let _ = socket.read_to_end(&mut answer).await;
-    assert!(answer.is_empty());
+    assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 431"), "{answer:?}");
 
     browse("GET", &page.consented()).await;
     login.result().await.unwrap();

@@ -1,0 +1,196 @@
+//! The gate of a server: the hosts, origins and tokens of requests that may pass.
+//!
+//! A page of another site can make a browser send requests to this machine, and can make its own
+//! name resolve to it (DNS rebinding). Both are recognized by what the browser cannot be made to
+//! hide: `Host` has the name of the page's site, `Origin` the site itself.
+
+use std::net::SocketAddr;
+
+use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use http::{StatusCode, Uri};
+
+use super::{Refusal, single};
+use crate::secret;
+
+/// Decides by the headers of a request whether the request may pass.
+#[derive(Debug)]
+pub struct Gate {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    token: Option<String>,
+}
+
+impl Gate {
+    /// Creates the gate of a server at an address. Requests may name the hosts of this machine's
+    /// loopback and the address itself. Pages of these hosts may send requests, at any port.
+    pub fn new(address: SocketAddr) -> Self {
+        let mut hosts: Vec<String> =
+            ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec();
+        if !address.ip().is_unspecified() {
+            hosts.push(match address {
+                SocketAddr::V4(address) => address.ip().to_string(),
+                SocketAddr::V6(address) => format!("[{}]", address.ip()),
+            });
+        }
+        Self { hosts, origins: Vec::new(), token: None }
+    }
+
+    /// Adds hosts that requests may name, such as `pi.example.org`.
+    #[must_use]
+    pub fn with_hosts<'a>(mut self, hosts: impl IntoIterator<Item = &'a str>) -> Self {
+        self.hosts.extend(hosts.into_iter().map(str::to_ascii_lowercase));
+        self
+    }
+
+    /// Adds an origin whose pages may send requests, such as `https://app.example.org`.
+    #[must_use]
+    pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
+        self.origins.push(origin.into());
+        self
+    }
+
+    /// Sets the token that requests must have.
+    #[must_use]
+    pub fn with_token(mut self, token: Option<String>) -> Self {
+        self.token = token;
+        self
+    }
+
+    /// Refuses pages of other sites, other names of this machine, and clients without the token.
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let host = single(headers, HOST.as_str());
+        if !host.is_some_and(|host| self.knows(host)) {
+            return Err(Refusal::new(StatusCode::MISDIRECTED_REQUEST, "Unknown host"));
+        }
+        if headers.contains_key(ORIGIN) {
+            let origin = single(headers, ORIGIN.as_str());
+            if !origin.is_some_and(|origin| self.trusts(origin)) {
+                let message = "Requests of this origin are refused";
+                return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+            }
+        }
+        let Some(token) = &self.token else { return Ok(()) };
+        let given = single(headers, AUTHORIZATION.as_str()).and_then(bearer);
+        if !given.is_some_and(|given| secret::is_equal(given, token)) {
+            let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "The token is missing or wrong");
+            return Err(refusal.with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        }
+        Ok(())
+    }
+
+    fn knows(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        // An address of IPv6 has colons, but inside of brackets.
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if !port.contains(']') => name,
+            _ => &host,
+        };
+        self.hosts.iter().any(|known| known == name)
+    }
+
+    fn trusts(&self, origin: &str) -> bool {
+        if self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin)) {
+            return true;
+        }
+        // `null`, the origin of sandboxed pages and files, has no scheme and so no host.
+        let uri = origin.parse::<Uri>().ok().filter(|uri| uri.scheme().is_some());
+        let host = uri.as_ref().and_then(Uri::host).map(str::to_ascii_lowercase);
+        host.is_some_and(|host| self.hosts.contains(&host))
+    }
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate() -> Gate {
+        Gate::new(([127, 0, 0, 1], 8000).into())
+            .with_hosts(["Pi.Example"])
+            .with_origin("https://app.example")
+    }
+
+    fn status(gate: &Gate, fields: &[(&str, &str)]) -> u16 {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            let name: http::HeaderName = name.parse().unwrap();
+            headers.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        gate.check(&headers).map_or_else(|refusal| refusal.status.as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn hosts_are_compared_without_their_port() {
+        let gate = gate();
+        for host in ["localhost", "LOCALHOST:8000", "127.0.0.1:9", "[::1]", "[::1]:8", "pi.example"]
+        {
+            assert_eq!(status(&gate, &[("host", host)]), 200, "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", ""] {
+            assert_eq!(status(&gate, &[("host", host)]), 421, "{host}");
+        }
+        assert_eq!(status(&gate, &[]), 421, "no host");
+        assert_eq!(
+            status(&gate, &[("host", "localhost"), ("host", "localhost")]),
+            421,
+            "two hosts"
+        );
+    }
+
+    #[test]
+    fn origins_are_those_of_known_hosts() {
+        let gate = gate();
+        for origin in [
+            "http://localhost:3000",
+            "http://LOCALHOST",
+            "https://127.0.0.1",
+            "http://[::1]:9",
+            "https://pi.example",
+            "https://app.example",
+        ] {
+            assert_eq!(
+                status(&gate, &[("host", "localhost"), ("origin", origin)]),
+                200,
+                "{origin}"
+            );
+        }
+        for origin in [
+            "https://evil.example",
+            "http://localhost.evil.example",
+            "http://localhost@evil.example",
+            "http://app.example",
+            "https://app.example.evil.example",
+            "null",
+            "localhost",
+            "file://",
+            "",
+        ] {
+            assert_eq!(
+                status(&gate, &[("host", "localhost"), ("origin", origin)]),
+                403,
+                "{origin}"
+            );
+        }
+        let twice = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "null")];
+        assert_eq!(status(&gate, &twice), 403, "two origins");
+    }
+
+    #[test]
+    fn a_token_is_required_as_a_whole() {
+        let gate = gate().with_token(Some("secret".to_owned()));
+        let with = |value| status(&gate, &[("host", "localhost"), ("authorization", value)]);
+        assert_eq!(with("Bearer secret"), 200);
+        assert_eq!(with("bearer  secret "), 200);
+        for value in ["Bearer secre", "Bearer secrets", "Bearer ", "Basic secret", "secret", ""] {
+            assert_eq!(with(value), 401, "{value}");
+        }
+        let refused =
+            gate.check(&HeaderMap::from_iter([(HOST, HeaderValue::from_static("[::1]"))]));
+        let challenge = refused.unwrap_err().header.unwrap();
+        assert_eq!(challenge, (WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+    }
+}
