@@ -87,7 +87,7 @@ fn situations() -> Vec<Situation> {
         worker("refused-guardrail", vec![], "").settings(guardrail("input", "block", "Go")),
         worker("stopped-guardrail", answer(), "").settings(guardrail("output", "stop", "answer")),
         worker("no-model", vec![], "model: mock/none\n"),
-        delegated("unknown", "nobody", "Go", vec![], ""),
+        delegated("unknown", "stranger", "Go", vec![], ""),
         delegated("command", "worker", "/local one", answer(), "")
             .file("extensions/commands.ts", EXTENSION),
     ]);
