@@ -65,7 +65,6 @@ impl Hint for Omission {
                 "review them, then run `pi trust add`, or use --approve for one run".to_owned()
             }
             Self::Tool { name, known } => return near_tool(name, known),
-            _ => return None,
         })
     }
 }

@@ -82,6 +82,7 @@ impl Stage {
             variables: Arc::new([("PATH".to_owned(), path)].into()),
         };
         let mut base = AgentOptions::new(environment.clone());
+        base.builtins.push(pi_mcp_host::builtin());
         base.checkpoints = false;
         base.extensions.clone_from(&self.extensions);
         base.settings.clone_from(&self.settings);

@@ -113,7 +113,7 @@ async fn follow(feed: Feed, runtime: AgentRuntime, habits: Habits) -> View {
         let mut reader = feed.read(view.start());
         view.flight = None;
         if view.entries.is_empty() {
-            // The client connects to whatever session is the current one.
+            // The client connects to the session that is the current one.
             view.session = runtime.session().id();
         }
         for _ in 0..*cuts.next().unwrap() {

@@ -50,7 +50,7 @@ pub enum ToolDecision {
         /// Replacement for the arguments, which is not validated again.
         input: Option<Map<String, Value>>,
     },
-    /// The call runs if each of these approvals is given, whatever the rules allow.
+    /// The call runs if each of these approvals is given, also if the rules allow it.
     Ask {
         /// Replacement for the arguments, which is not validated again.
         input: Option<Map<String, Value>>,
