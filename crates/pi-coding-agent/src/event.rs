@@ -495,10 +495,3 @@ impl SessionEvent {
         })
     }
 }
-
-/// Returns the last answer among messages.
-pub(crate) fn last_answer<'a>(
-    messages: impl DoubleEndedIterator<Item = &'a AgentMessage>,
-) -> Option<&'a Arc<AssistantMessage>> {
-    messages.rev().find_map(AgentMessage::as_assistant)
-}

@@ -54,7 +54,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use pi_agent::{Agent, RunSettings};
 use pi_models::ModelRegistry;
-use pi_protocol::{Entry, OutputSchema, Provider};
+use pi_protocol::{AgentMessage, AssistantMessage, Entry, OutputSchema, Provider};
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
 
@@ -488,4 +488,11 @@ impl std::fmt::Debug for WeakAgentSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("WeakAgentSession")
     }
+}
+
+/// Returns the last answer among messages.
+fn last_answer<'a>(
+    messages: impl DoubleEndedIterator<Item = &'a AgentMessage>,
+) -> Option<&'a Arc<AssistantMessage>> {
+    messages.rev().find_map(AgentMessage::as_assistant)
 }

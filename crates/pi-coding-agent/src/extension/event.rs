@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use pi_protocol::AssistantMessage;
 use serde_json::Value;
 
-use crate::session::SessionEvent;
+use crate::event::SessionEvent;
 
 /// A session event on its way to extensions. Its payload is built when the first handler needs it,
 /// and shared by all handlers.

@@ -111,7 +111,7 @@ impl Checks {
         }
     }
 
-    /// Returns the input of a hook. The names are those that hooks of Claude Code read; `event` is
+    /// Returns the input of a hook. The names are the widespread ones; `event` is
     /// ours. A hook knows the event by the name in its settings.
     fn hook_input(&self, hook: &Hook, fields: &Map<String, Value>) -> String {
         let mut input = Map::new();

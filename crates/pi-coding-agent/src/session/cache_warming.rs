@@ -15,8 +15,8 @@ use pi_protocol::{
 };
 use serde_json::Value;
 
+use super::last_answer;
 use super::{AgentSession, WeakAgentSession, lock};
-use crate::event::last_answer;
 use crate::extension::{CacheWarming, QuestionKind, Warming};
 
 /// Smallest time between a refresh and the end of the cache.

@@ -17,8 +17,9 @@ use pi_session::compaction::{
 };
 
 use super::context::LastCompaction;
+use super::last_answer;
 use super::{AgentSession, SessionEvent};
-use crate::event::{CompactionReason, CompactionResult, last_answer};
+use crate::event::{CompactionReason, CompactionResult};
 use crate::extension::{self, BeforeCompact};
 
 /// Reasons why a session was not compacted.

@@ -11,8 +11,8 @@ use pi_protocol::{AssistantMessage, Model, ModelCost, StopReason};
 use pi_session::compaction::CheckTime;
 use serde_json::json;
 
+use super::last_answer;
 use super::{AgentSession, FallbackReason, ModelKey, ModelSource, SessionEvent};
-use crate::event::last_answer;
 
 /// Type of the entry that records the reason of a switch. The `model_change` entry follows.
 const ENTRY: &str = "pi.model-fallback";

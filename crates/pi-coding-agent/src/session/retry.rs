@@ -9,8 +9,8 @@ use pi_ai::{is_context_overflow, is_retryable};
 use pi_protocol::{AssistantMessage, CancelToken, Model};
 use pi_session::SessionError;
 
+use super::last_answer;
 use super::{AgentSession, SessionEvent};
-use crate::event::last_answer;
 
 impl AgentSession {
     /// Returns true if the last answer failed, and attempts or successors of the model are left.

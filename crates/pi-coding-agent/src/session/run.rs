@@ -7,8 +7,8 @@ use pi_protocol::{AgentMessage, EntryBody, StopReason};
 use pi_session::SessionError;
 use pi_session::compaction::CheckTime;
 
+use super::last_answer;
 use super::{AgentSession, SessionEvent, lock};
-use crate::event::last_answer;
 use crate::extension::{BeforeSettle, BoundaryState, QuestionKind, RunOutcome};
 
 /// Type of the entry that records the restrictions of a session.

@@ -14,9 +14,9 @@ use pi_tools::fit_images;
 use serde_json::Value;
 
 use super::collect::{Collected, InvalidOutput, ResultCollector};
+use super::last_answer;
 use super::prompt::Submitted;
 use super::{AgentSession, Disposition, PromptError, PromptOptions, Run};
-use crate::event::last_answer;
 use crate::extension::InputSource;
 pub use end::{EndedTurn, failure_outcome};
 pub use usage::RunUsage;
