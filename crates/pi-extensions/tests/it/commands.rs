@@ -4,6 +4,7 @@ use pi_coding_agent::extension::{Completion, FlagValue};
 use serde_json::json;
 
 use crate::probe::Probe;
+use crate::trial::Setup;
 
 const COMMANDS: &str = r#"
 export default function (pi: any) {
@@ -74,8 +75,7 @@ async fn invalid_registrations_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_are_registered_and_announced() {
-    let probe = Probe::start(
-        r#"
+    let extension = r#"
         export default function (pi: any) {
             const names = (servers: any) => servers.map((server: any) => server.name);
             pi.registerMcpServer("early", { command: "x", enabled: false });
@@ -87,9 +87,10 @@ async fn servers_are_registered_and_announced() {
             } });
             pi.registerCommand("less", { handler: async () => pi.unregisterMcpServer("early") });
         }
-        "#,
-    )
-    .await;
+        "#;
+    let mut setup = Setup::new().extension("project/ext.ts", extension);
+    setup.change = Box::new(|options| options.builtins.push(pi_mcp_host::builtin()));
+    let probe = Probe::of(setup).await;
     let servers = || {
         let states = pi_mcp_host::servers_of(&probe.trial.runtime.session()).unwrap().states();
         states.into_iter().map(|server| server.name).collect::<Vec<_>>()

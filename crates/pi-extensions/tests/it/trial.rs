@@ -111,7 +111,6 @@ impl Setup {
         let environment =
             Environment::new(self.root.path().join("project"), self.root.path().join("home/agent"));
         let mut options = AgentOptions::new(environment);
-        options.builtins.push(pi_mcp_host::builtin());
         let model = Faux::new();
         options.session = SessionSelector::InMemory;
         options.custom_model =
