@@ -4,7 +4,7 @@
 //!
 //! # Features
 //!
-//! - `client`: [`WebClient`](client::WebClient) for requests, `Downloader` for files.
+//! - `client`: [`WebClient`] for requests, `Downloader` for files.
 //! - `server`: a listener with limits, gate, routes, bodies and server-sent events.
 //! - `oauth`: logins. `cloud`: credentials of the machine. `sigv4`: signatures of AWS.
 //! - `websocket`: frames and handshakes.
