@@ -183,7 +183,8 @@ impl Host {
     pub async fn tend(&self) {
         for session in self.open_sessions() {
             let file = session.session().ok().and_then(|session| session.file());
-            if file.is_some_and(|file| is_requested(&file)) && !session.is_busy() {
+            let Some(file) = file else { continue };
+            if !session.is_busy() && is_requested(&file).await {
                 self.close(session.id()).await;
             }
         }

@@ -4,7 +4,7 @@
 //! beside it; the other host closes the session as soon as it is not busy. Programs that are no
 //! hosts do not look for requests: their sessions stay with them.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,15 +14,20 @@ use pi_session::is_locked;
 /// Pause between two looks at a lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A request for a log, until it is dropped.
-pub(crate) struct Request(PathBuf);
+/// A request for a log, until it is dropped. Its file is locked meanwhile: one that a killed process
+/// left behind asks for nothing.
+pub(crate) struct Request {
+    path: PathBuf,
+    _lock: File,
+}
 
 impl Request {
     /// Leaves a request beside a log.
     pub(crate) fn leave(log: &Path) -> io::Result<Self> {
         let path = path(log);
-        fs::write(&path, std::process::id().to_string())?;
-        Ok(Self(path))
+        let lock = File::create(&path)?;
+        lock.lock()?;
+        Ok(Self { path, _lock: lock })
     }
 
     /// Waits until the log is free. Returns false if it is not free in time.
@@ -38,12 +43,12 @@ impl Request {
 
 impl Drop for Request {
     fn drop(&mut self) {
-        // A request that stays behind is a request for a log that is free by then.
-        let _ = fs::remove_file(&self.0);
+        // A file that stays behind is not locked.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Returns true if a program has a log open for appending. On a thread of its own: a look at a lock
+/// Returns true if a program has locked a log or a request. On a thread of its own: a look at a lock
 /// takes up to a tenth of a second.
 pub(crate) async fn is_used(log: &Path) -> bool {
     let log = log.to_owned();
@@ -51,8 +56,9 @@ pub(crate) async fn is_used(log: &Path) -> bool {
 }
 
 /// Returns true if another program asks for a log.
-pub(crate) fn is_requested(log: &Path) -> bool {
-    path(log).exists()
+pub(crate) async fn is_requested(log: &Path) -> bool {
+    let path = path(log);
+    path.exists() && is_used(&path).await
 }
 
 fn path(log: &Path) -> PathBuf {

@@ -118,8 +118,12 @@ async fn a_session_is_taken_over_from_another_host_when_it_is_not_busy() {
     let id = session.id().to_owned();
     let refused = other.enter(&id, plan.clone()).await.unwrap_err();
     assert!(matches!(refused, OpenError::Failed(_)), "{refused}");
-    let turn = session.turn().await;
+    // The request of a process that was killed.
+    let file = session.session().unwrap().file().unwrap();
+    std::fs::write(format!("{}.takeover", file.display()), "").unwrap();
     one.tend().await;
+    assert!(one.get(&id).is_some());
+    let turn = session.turn().await;
     let busy = other.take_over(&id, plan.clone(), Duration::ZERO).await.unwrap_err();
     assert!(busy.to_string().contains("does not release it"), "{busy}");
     drop((turn, session));
