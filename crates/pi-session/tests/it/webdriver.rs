@@ -98,11 +98,14 @@ impl Browser {
     }
 
     /// Types into the focused element.
+    ///
+    /// Keys are pressed without naming the element: the page may replace it at any time.
     pub(crate) fn type_keys(&mut self, keys: &str) {
-        let path = format!("/session/{}/element/active", self.session);
-        let element = self.send("GET", &path, &Value::Null);
-        let element = element.as_object().unwrap().values().next().unwrap().as_str().unwrap();
-        let typed = self.command(&format!("element/{element}/value"), &json!({ "text": keys }));
+        let presses = keys.chars().flat_map(|key| {
+            ["keyDown", "keyUp"].map(|action| json!({"type": action, "value": key.to_string()}))
+        });
+        let source = json!({"type": "key", "id": "keyboard", "actions": presses.collect::<Vec<_>>()});
+        let typed = self.command("actions", &json!({"actions": [source]}));
         assert!(typed.is_null(), "{typed}");
     }
 
