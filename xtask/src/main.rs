@@ -9,6 +9,7 @@ mod crash;
 mod deny;
 mod dist;
 mod evade;
+mod features;
 mod files;
 mod fuzz;
 mod interop;
@@ -32,6 +33,7 @@ tasks:
   deny                               check licenses, advisories and duplicates with cargo-deny
   dist [--target TRIPLE]... ...      build the archives and packages of a release
   evade [--seconds N] [--seed N]     compare random scripts in bash with pi-guard's analysis
+  features                           lint pi with parts left out, and run the slim program
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     talk to independent servers (docs/interop.md)
   interop modes|rpc-client ...       compare with the TypeScript pi (docs/interop.md)
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         ["deny", rest @ ..] => deny::run(rest).map_err(|error| error.to_string()),
         ["dist", rest @ ..] => dist::run(rest).map_err(|error| error.to_string()),
         ["evade", rest @ ..] => evade::run(rest).map_err(|error| error.to_string()),
+        ["features", rest @ ..] => features::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
         ["metrics", rest @ ..] => metrics::run(rest).map_err(|error| error.to_string()),

@@ -19,7 +19,7 @@ use serde_json::Value;
 pub use check::{
     Check, CommandCheck, Expect, FileCheck, FileRules, JsonCheck, JsonTest, Review, ReviewCheck,
 };
-pub use limits::{ContractLimits, StuckLimits, Time, parse_size};
+pub use limits::{ContractLimits, StuckLimits, Time};
 pub use policy::{ApprovalMode, PolicyPlan};
 
 /// The contract of a run.

@@ -10,15 +10,24 @@
 //! Sources read variables and files through [`Surroundings`], start programs only through it, and
 //! must not print anything.
 
+#[cfg(feature = "cloud-sources")]
 mod anthropic;
+#[cfg(feature = "cloud-sources")]
 pub mod aws;
+#[cfg(feature = "cloud-sources")]
 mod azure;
 mod cache;
 mod chain;
+#[cfg(feature = "cloud-sources")]
 mod exchange;
+#[cfg(feature = "cloud-sources")]
 mod google;
+#[cfg(not(feature = "cloud-sources"))]
+mod not_built;
 mod surroundings;
+#[cfg(feature = "cloud-sources")]
 mod timestamp;
+#[cfg(feature = "cloud-sources")]
 mod token;
 
 use std::collections::BTreeMap;

@@ -25,6 +25,10 @@ pub mod aws;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "cloud")]
+#[cfg_attr(
+    not(feature = "cloud-sources"),
+    allow(dead_code, reason = "the vocabulary of sources has no user without them")
+)]
 pub mod cloud;
 #[cfg(any(feature = "client", feature = "websocket"))]
 pub mod connection;

@@ -1,14 +1,17 @@
 //! The commands, one file each. Only `acp`, `demo`, `mcp serve`, `run` and `replay` run an agent.
 
+#[cfg(feature = "converge")]
 mod agents;
 mod auth;
 pub(crate) mod complete;
 mod config;
 mod doctor;
 pub(crate) mod export;
+#[cfg(feature = "extensions")]
 mod extension;
 pub(crate) mod failure;
 mod hooks;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod models;
 mod packages;
@@ -21,6 +24,7 @@ mod undo;
 use std::process::ExitCode;
 
 use crate::exit::{Exit, print};
+use crate::features::with_feature;
 use crate::flags::parse::CommandArgs;
 use crate::flags::{completions, man, markdown};
 use crate::plain;
@@ -31,11 +35,11 @@ use failure::Failure;
 pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     let result = match args.path.as_slice() {
         ["acp"] if args.has("login") => auth::login(args),
-        ["acp"] => return crate::modes::acp::run(args),
+        ["acp"] => with_feature!("acp", Ok(crate::modes::acp::run(args))),
         ["demo"] => return crate::modes::demo::run(args),
-        ["run"] => return crate::modes::run::run(args),
-        ["replay"] => return crate::modes::replay::run(args),
-        ["mcp", "serve"] => return crate::modes::mcp_serve::run(args),
+        ["run"] => with_feature!("converge", Ok(crate::modes::run::run(args))),
+        ["replay"] => with_feature!("converge", Ok(crate::modes::replay::run(args))),
+        ["mcp", "serve"] => with_feature!("mcp-server", Ok(crate::modes::mcp_serve::run(args))),
         ["completions"] => {
             return print(&args.word(0).and_then(completions::script).unwrap_or_default());
         }
@@ -49,12 +53,12 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["sessions", "rename"] => sessions::rename(args),
         ["sessions", "rm"] => sessions::remove(args),
         ["sessions", "prune"] => sessions::prune(args),
-        ["extension", "new"] => extension::new(args),
-        ["extension", "check"] => extension::check(args),
-        ["extension", "test"] => extension::test(args),
-        ["agents", "list"] => agents::list(args),
-        ["agents", "show"] => agents::show(args),
-        ["agents", "check"] => agents::check(args),
+        ["extension", "new"] => with_feature!("extensions", extension::new(args)),
+        ["extension", "check"] => with_feature!("extensions", extension::check(args)),
+        ["extension", "test"] => with_feature!("extensions", extension::test(args)),
+        ["agents", "list"] => with_feature!("converge", agents::list(args)),
+        ["agents", "show"] => with_feature!("converge", agents::show(args)),
+        ["agents", "check"] => with_feature!("converge", agents::check(args)),
         ["undo"] => undo::run(args),
         ["trust", "list"] => trust::list(args),
         ["trust", "add"] => trust::add(args),
@@ -81,13 +85,13 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["auth", "logout" | "remove"] => auth::logout(args),
         ["auth", "status"] => auth::status(args),
         ["auth", "doctor"] => auth::doctor(args),
-        ["mcp", "add"] => mcp::add(args),
-        ["mcp", "remove"] => mcp::remove(args),
-        ["mcp", "list"] => mcp::list(args),
-        ["mcp", "check"] => mcp::check(args),
-        ["mcp", "call"] => mcp::call(args),
-        ["mcp", "login"] => mcp::login(args),
-        ["mcp", "logout"] => mcp::logout(args),
+        ["mcp", "add"] => with_feature!("mcp", mcp::add(args)),
+        ["mcp", "remove"] => with_feature!("mcp", mcp::remove(args)),
+        ["mcp", "list"] => with_feature!("mcp", mcp::list(args)),
+        ["mcp", "check"] => with_feature!("mcp", mcp::check(args)),
+        ["mcp", "call"] => with_feature!("mcp", mcp::call(args)),
+        ["mcp", "login"] => with_feature!("mcp", mcp::login(args)),
+        ["mcp", "logout"] => with_feature!("mcp", mcp::logout(args)),
         ["hooks", "list"] => hooks::list(args),
         ["hooks", "test"] => hooks::test(args),
         ["policy", "check"] => policy::check(args),

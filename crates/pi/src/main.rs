@@ -8,12 +8,18 @@
 //! commands that need no agent, `modes` runs an agent, `topics` has the pages of the documentation,
 //! `logins` asks users for credentials, `hints` adds advice to errors, `exit` defines the exit codes.
 
+#![cfg_attr(
+    not(feature = "default"),
+    allow(dead_code, unused_imports, unused_variables, reason = "a part without its users")
+)]
+
 mod arguments;
 mod commands;
 mod crash;
 mod environment;
 mod exit;
 mod extensions;
+mod features;
 mod flags;
 mod hints;
 mod input_lines;
@@ -21,6 +27,7 @@ mod logins;
 mod modes;
 mod plain;
 mod secrets;
+#[cfg(feature = "screen")]
 mod terminal_owner;
 mod topics;
 

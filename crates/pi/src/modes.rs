@@ -3,19 +3,24 @@
 //! `setup` creates the agent from the command line, `input` reads the prompts, `signals` ends a run
 //! early. The agent itself is in the library; the modes only connect it to the standard streams.
 
+#[cfg(feature = "acp")]
 pub(crate) mod acp;
 pub(crate) mod demo;
 pub(crate) mod input;
+#[cfg(feature = "screen")]
 pub(crate) mod interactive;
 mod json;
 mod list;
+#[cfg(feature = "mcp-server")]
 pub(crate) mod mcp_serve;
 mod packages;
 mod plain;
 mod print;
 mod progress;
+#[cfg(feature = "converge")]
 pub(crate) mod replay;
 mod rpc;
+#[cfg(feature = "converge")]
 pub(crate) mod run;
 pub(crate) mod setup;
 mod signals;
@@ -88,7 +93,10 @@ async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
         _ if arguments.print || !on_a_terminal() => print::run(arguments, environment).await,
         _ => match plain {
             Some(reason) => plain::run(arguments, environment, reason).await,
+            #[cfg(feature = "screen")]
             None => interactive::run(arguments, environment).await,
+            #[cfg(not(feature = "screen"))]
+            None => plain::run(arguments, environment, "This build of pi has no screen.").await,
         },
     }
 }

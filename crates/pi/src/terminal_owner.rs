@@ -8,6 +8,7 @@
 use std::io::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(feature = "extensions")]
 use pi_extensions::{InheritedStreams, OutputStream};
 use pi_screen::DrawnScreen;
 
@@ -52,6 +53,7 @@ pub(crate) fn size() -> Option<(u16, u16)> {
 }
 
 /// Returns where the streams of a program lead that inherits those of this one.
+#[cfg(feature = "extensions")]
 pub(crate) fn inherited() -> InheritedStreams {
     match &*owner() {
         Owner::Program => InheritedStreams::Stderr,
@@ -61,6 +63,7 @@ pub(crate) fn inherited() -> InheritedStreams {
 }
 
 /// Writes what an extension writes.
+#[cfg(feature = "extensions")]
 pub(crate) fn write(stream: OutputStream, bytes: &[u8]) {
     // An error of these writes has no reader.
     match &*owner() {

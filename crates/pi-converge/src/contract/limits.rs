@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use pi_agent::Limits;
+use pi_protocol::parse_size;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -101,21 +102,6 @@ fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Er
     };
     let invalid = "invalid size: expected bytes, or a text such as 10MB";
     parsed.map(Some).ok_or_else(|| serde::de::Error::custom(invalid))
-}
-
-/// Parses a size such as `500`, `64KB` or `10MiB`. All units are powers of 1024.
-pub fn parse_size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let unit = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" | "kib" => 1 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "g" | "gb" | "gib" => 1 << 30,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
 /// Repetitions at which a run ends early. 0 turns a check off.

@@ -104,7 +104,8 @@ impl Browser {
         let presses = keys.chars().flat_map(|key| {
             ["keyDown", "keyUp"].map(|action| json!({"type": action, "value": key.to_string()}))
         });
-        let source = json!({"type": "key", "id": "keyboard", "actions": presses.collect::<Vec<_>>()});
+        let source =
+            json!({"type": "key", "id": "keyboard", "actions": presses.collect::<Vec<_>>()});
         let typed = self.command("actions", &json!({"actions": [source]}));
         assert!(typed.is_null(), "{typed}");
     }

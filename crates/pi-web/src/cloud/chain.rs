@@ -2,9 +2,11 @@
 
 use pi_protocol::EnvOverrides;
 
-use super::{
-    Found, Presence, Sought, Source, SourceError, Surroundings, anthropic, aws, azure, google,
-};
+#[cfg(not(feature = "cloud-sources"))]
+use super::not_built::{anthropic, aws, azure, google};
+use super::{Found, Presence, Sought, Source, SourceError, Surroundings};
+#[cfg(feature = "cloud-sources")]
+use super::{anthropic, aws, azure, google};
 
 /// Returns the sources of a provider in order; empty if it has none beside its keys.
 pub fn sources(provider: &str) -> &'static [&'static dyn Source] {

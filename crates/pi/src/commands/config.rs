@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{CommandResult, Failure, plain, success};
 use crate::environment;
 use crate::exit::{note, print};
+use crate::features::with_feature;
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
 
@@ -81,12 +82,20 @@ impl Configuration {
 pub(super) fn schema(args: &CommandArgs) -> CommandResult {
     let name = args.word(0).unwrap_or_default();
     let schema = match name {
-        "task" => Some(pi_converge::task_schema()),
-        "report" => Some(pi_converge::report_schema()),
-        name => schemas().into_iter().find(|file| file.name == name).map(|file| file.schema),
+        "task" | "report" => with_feature!("converge", run_schema(name)),
+        name => schemas()
+            .into_iter()
+            .find(|file| file.name == name)
+            .map(|file| file.schema)
+            .ok_or_else(|| Failure::failed(format!("no schema is named {name}"))),
     };
-    let schema = schema.ok_or_else(|| Failure::failed(format!("no schema is named {name}")))?;
-    Ok(print(&format!("{}\n", serde_json::to_string_pretty(&schema)?)))
+    Ok(print(&format!("{}\n", serde_json::to_string_pretty(&schema?)?)))
+}
+
+/// Returns the schema of a file of `pi run`.
+#[cfg(feature = "converge")]
+fn run_schema(name: &str) -> Result<Value, Failure> {
+    Ok(if name == "task" { pi_converge::task_schema() } else { pi_converge::report_schema() })
 }
 
 /// Returns a value as text: strings without quotes, other values as JSON, secrets redacted.

@@ -60,6 +60,12 @@ impl Failure {
     }
 }
 
+impl From<crate::exit::Failure> for Failure {
+    fn from(crate::exit::Failure { message, hint, exit }: crate::exit::Failure) -> Self {
+        Self::Error { message, hint, exit }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)

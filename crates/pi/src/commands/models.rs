@@ -23,7 +23,7 @@ async fn registry(environment: &Environment) -> ModelRegistry {
     let Credentials { registry, problems, .. } = Credentials::open(environment);
     problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
     let mut options = AgentOptions::new(environment.clone());
-    options.open_extension = Some(extensions::opener(&options));
+    options.open_extension = extensions::opener(&options);
     for problem in add_registered_providers(&options, &registry).await {
         note(&format!("warning: {problem}"));
     }

@@ -14,6 +14,7 @@ use super::plain::{PlainWriter, line};
 use super::{CommandResult, Failure, success};
 use crate::environment;
 use crate::exit::{Exit, hint, note, print};
+use crate::features::with_feature;
 use crate::flags::parse::CommandArgs;
 use crate::modes::block_on;
 
@@ -133,11 +134,14 @@ pub(super) fn resources(args: &CommandArgs) -> CommandResult {
     if scope == SettingsScope::Project && !settings.is_trusted() {
         return Err(PackageError::NotTrusted.into());
     }
-    Ok(block_on(Box::pin(crate::modes::interactive::select_resources(
-        environment,
-        settings,
-        scope,
-    ))))
+    with_feature!(
+        "screen",
+        Ok(block_on(Box::pin(crate::modes::interactive::select_resources(
+            environment,
+            settings,
+            scope,
+        ))))
+    )
 }
 
 /// Returns the lines of a package: its source, its directory if it is installed, and the limits of

@@ -75,7 +75,7 @@ fn dollars(option: &str, text: &str) -> Result<Json, String> {
 
 fn bytes(option: &str, text: &str) -> Result<Json, String> {
     let invalid = || format!("--{option}: \"{text}\" is not a size such as 500KB or 10MB");
-    pi_converge::parse_size(text).map(Json::from).ok_or_else(invalid)
+    pi_protocol::parse_size(text).map(Json::from).ok_or_else(invalid)
 }
 
 fn seconds(option: &str, text: &str) -> Result<Json, String> {

@@ -112,7 +112,7 @@ async fn open(
 fn refused(refused: Refused) -> OpenError {
     let kind: fn(String) -> OpenError = match &refused {
         Refused::NotCreated(refused) => kind(&refused.error),
-        Refused::Usage(_) | Refused::Package(_) => OpenError::Failed,
+        Refused::Failed(_) | Refused::Package(_) => OpenError::Failed,
     };
     let failure = refused.into_failure();
     let hint = failure.hint.map(|hint| format!("; {hint}")).unwrap_or_default();

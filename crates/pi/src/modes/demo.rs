@@ -69,6 +69,7 @@ async fn perform(args: &CommandArgs, environment: Environment) -> ExitCode {
     let mut options = AgentOptions::new(environment);
     options.name = Some("pi demo".to_owned());
     options.ui = Arc::new(StderrUi);
+    #[cfg(feature = "mcp")]
     options.builtins.push(pi_mcp_host::builtin());
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
     options.thinking_level = args.value("thinking").and_then(|level| level.parse().ok());

@@ -11,7 +11,7 @@ use pi_coding_agent::{
     AgentOptions, AgentRuntime, CreateError, Created, Diagnostic, Environment, NotCreated,
     Omission, SessionSelector, Severity, create_agent_session, load_settings,
 };
-use pi_converge::Problem;
+#[cfg(feature = "converge")]
 use pi_converge::agents::AgentLibrary;
 use pi_packages::PackageError;
 use pi_tools::supervisor::Supervisor;
@@ -20,6 +20,7 @@ use super::packages;
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure, guard_exit, note};
 use crate::extensions;
+use crate::features::with_feature;
 use crate::flags::parse::unknown_long;
 use crate::hints::Hint as _;
 
@@ -61,8 +62,8 @@ pub(super) async fn create_with(
 
 /// An agent could not be created.
 pub(crate) enum Refused {
-    /// The command line is invalid.
-    Usage(String),
+    /// The command line is invalid, or asks for a part that this build does not have.
+    Failed(Failure),
     /// A package of the command line cannot be installed.
     Package(PackageError),
     /// The configuration does not allow it.
@@ -78,7 +79,7 @@ impl Refused {
     /// Returns the failure, after what may have caused it was reported on stderr.
     pub(super) fn into_failure(self) -> Failure {
         let NotCreated { error, diagnostics, mut omissions, .. } = match self {
-            Self::Usage(error) => return Failure::new(error, Exit::Usage),
+            Self::Failed(failure) => return failure,
             Self::Package(error) => {
                 return Failure::new(error.to_string(), Exit::Failed).with_hint(error.hint());
             }
@@ -104,7 +105,8 @@ pub(crate) async fn create_silently(
     ui: Arc<dyn Ui>,
     mode: RunMode,
 ) -> Result<Agent, Refused> {
-    check_directories(arguments, &options.environment).map_err(Refused::Usage)?;
+    check_directories(arguments, &options.environment)
+        .map_err(|error| Refused::Failed(Failure::new(error, Exit::Usage)))?;
     options.ui = ui;
     options.mode = mode;
     let packages = packages::prepare(arguments.offline, &mut options).await;
@@ -112,7 +114,7 @@ pub(crate) async fn create_silently(
     // Callers may have made the options stricter, and so does an agent spec; its sub-agents take over
     // the options from before it. Extensions have the rights of these options, not of earlier ones.
     renew_opener(&mut options);
-    let agent_warnings = apply_agent(arguments, &mut options).map_err(Refused::Usage)?;
+    let agent_warnings = apply_agent(arguments, &mut options).map_err(Refused::Failed)?;
     renew_opener(&mut options);
     let created = Box::pin(create_agent_session(options)).await;
     let Created { runtime, diagnostics, omissions, .. } = created.map_err(|mut refused| {
@@ -129,7 +131,7 @@ pub(crate) async fn create_silently(
 /// Gives extension files the rights of the options as they are now.
 fn renew_opener(options: &mut AgentOptions) {
     if options.open_extension.is_some() {
-        options.open_extension = Some(extensions::opener(options));
+        options.open_extension = extensions::opener(options);
     }
 }
 
@@ -137,17 +139,21 @@ fn renew_opener(options: &mut AgentOptions) {
 fn apply_agent(
     arguments: &Arguments,
     options: &mut AgentOptions,
-) -> Result<Vec<Diagnostic>, String> {
+) -> Result<Vec<Diagnostic>, Failure> {
     let Some(reference) = &arguments.agent else { return Ok(Vec::new()) };
-    let library = agent_library(options);
-    let set = library.load(reference, &options.environment.cwd);
-    let set = set.map_err(|error| format!("--agent {reference}: {error}"))?;
-    *options = set.apply(options);
-    let warning = |problem: &Problem| Diagnostic::warning(None, problem.to_string());
-    Ok(set.warnings().iter().map(warning).collect())
+    with_feature!("converge", {
+        let library = agent_library(options);
+        let set = library.load(reference, &options.environment.cwd);
+        let set = set
+            .map_err(|error| Failure::new(format!("--agent {reference}: {error}"), Exit::Usage))?;
+        *options = set.apply(options);
+        let warnings = set.warnings().iter();
+        Ok(warnings.map(|problem| Diagnostic::warning(None, problem.to_string())).collect())
+    })
 }
 
 /// Returns the installed agents, with those of the project if it is trusted.
+#[cfg(feature = "converge")]
 pub(crate) fn agent_library(options: &AgentOptions) -> AgentLibrary {
     let (settings, _) = load_settings(options, None, &mut Vec::new());
     AgentLibrary::of(&options.environment, settings.is_trusted())
@@ -232,7 +238,7 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
     options.approve = arguments.approve;
     options.settings.clone_from(&arguments.settings);
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
-    options.open_extension = Some(extensions::opener(&options));
+    options.open_extension = extensions::opener(&options);
     options.builtins = extensions::builtins(&options.environment);
     options
 }

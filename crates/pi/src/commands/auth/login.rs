@@ -142,7 +142,7 @@ impl SignIn<'_> {
     /// Adds the providers of extensions, which may have logins of their own.
     async fn add_extensions(&self) {
         let mut options = AgentOptions::new(self.environment.clone());
-        options.open_extension = Some(extensions::opener(&options));
+        options.open_extension = extensions::opener(&options);
         for problem in add_registered_providers(&options, &self.credentials.registry).await {
             note(&format!("warning: {problem}"));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pi_ai::ThinkingLevel;
 use pi_coding_agent::AgentRuntime;
 use pi_coding_agent::session::{BashOptions, Persistence};
+#[cfg(feature = "screen")]
 use pi_screen::needs_screen;
 
 use super::questions::choose;
@@ -31,6 +32,12 @@ const HELP: &str = "\
 /quit              leaves
 !COMMAND           runs a shell command; with !! the model does not see it
 Any other line is sent to the model. Ctrl+C stops a run.";
+
+/// Without the screen, the commands that need it are unknown.
+#[cfg(not(feature = "screen"))]
+fn needs_screen(_: &str) -> bool {
+    false
+}
 
 /// Runs a line that is a command.
 pub(super) async fn run(runtime: &AgentRuntime, lines: &Lines, line: &str) -> Then {
