@@ -25,9 +25,8 @@ pub use config::{
     PendingAuthorization, ProviderConfig,
 };
 
-use credentials::{Credentials, authorized};
+use credentials::{Credential, Credentials, authorized};
 
-use crate::credentials::Credential;
 use crate::hooks::{self, HookPanicked};
 use crate::http::{
     Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, Refused, redacted, send,
@@ -259,7 +258,7 @@ impl Client {
         overrides: &EnvOverrides,
     ) -> Credential {
         let env = |name: &str| overrides.get(name).cloned().or_else(|| (self.env)(name));
-        crate::credentials::find(provider, explicit, self.custom.get(provider), &env)
+        credentials::find(provider, explicit, self.custom.get(provider), &env)
     }
 
     /// Resolves everything of a request except its credentials.

@@ -64,8 +64,6 @@
 pub mod catalog;
 #[cfg(feature = "http")]
 mod client;
-#[cfg(feature = "http")]
-mod credentials;
 pub mod estimate;
 mod failure;
 pub mod faux;

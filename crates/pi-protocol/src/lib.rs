@@ -68,8 +68,8 @@ pub use model::{
     CostTier, ImageLimits, ImageResize, InputKind, InputLimits, Model, ModelCost, PromptCache,
 };
 pub use options::{
-    Attribution, CacheRetention, EnvOverrides, Identity, RetryOptions, StreamOptions,
-    ThinkingBudgets, Timeouts, ToolChoice, Transport,
+    Attribution, CacheRetention, EnvOverrides, Identity, RetryOptions, StreamOptions, Timeouts,
+    ToolChoice, Transport,
 };
 pub use outcome::{Outcome, OutcomeRow, StopCause};
 pub use output_schema::OutputSchema;
@@ -78,6 +78,6 @@ pub use provider::{Provider, Request, complete};
 pub use rate_limits::{RateLimit, RateLimits, UsageWindow};
 pub use size::parse_size;
 pub use stream::{AssistantStream, Source};
-pub use thinking::{ThinkingLevel, TokenAllowance, UnknownThinkingLevel};
+pub use thinking::{ThinkingBudgets, ThinkingLevel, TokenAllowance, UnknownThinkingLevel};
 pub use tool::{ConstrainedSampling, GrammarVariants, StrictMode, Tool};
 pub use usage::{Cost, Usage};

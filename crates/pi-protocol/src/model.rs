@@ -170,6 +170,39 @@ impl Model {
     pub fn accepts_images(&self) -> bool {
         self.input.contains(&InputKind::Image)
     }
+
+    /// Returns the levels that this model supports, lowest first.
+    pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
+        if !self.reasoning {
+            return vec![ThinkingLevel::Off];
+        }
+        ThinkingLevel::ALL
+            .into_iter()
+            .filter(|level| match self.thinking_level_map.get(level) {
+                Some(mapped) => mapped.is_some(),
+                // The two highest levels exist only where the record names them.
+                None => *level < ThinkingLevel::Xhigh,
+            })
+            .collect()
+    }
+
+    /// Returns the supported level closest to `requested`: the level itself or the next higher one,
+    /// else the next lower one.
+    pub fn clamp_thinking(&self, requested: ThinkingLevel) -> ThinkingLevel {
+        let supported = self.thinking_levels();
+        let above = supported.iter().find(|level| **level >= requested);
+        above.or_else(|| supported.last()).copied().unwrap_or(ThinkingLevel::Off)
+    }
+
+    /// Returns the provider's name for a level, if the record has one.
+    pub fn mapped_thinking(&self, level: ThinkingLevel) -> Option<&str> {
+        self.thinking_level_map.get(&level)?.as_deref()
+    }
+
+    /// Returns true if the record marks this level as unsupported.
+    pub fn lacks_thinking(&self, level: ThinkingLevel) -> bool {
+        matches!(self.thinking_level_map.get(&level), Some(None))
+    }
 }
 
 impl CostTier {

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{HeaderChanges, Model, OutputSchema, RequestHooks, ThinkingLevel};
+use crate::{HeaderChanges, Model, OutputSchema, RequestHooks, ThinkingBudgets, ThinkingLevel};
 
 /// Environment variables of one request, which win over those of the process.
 pub type EnvOverrides = BTreeMap<String, String>;
@@ -97,24 +97,6 @@ pub enum ToolChoice {
     None,
     /// The model must call a tool.
     Required,
-}
-
-/// Thinking tokens per level. `None` is the default of the level.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ThinkingBudgets {
-    /// Defaults to 1,024 tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub minimal: Option<u64>,
-    /// Defaults to 2,048 tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low: Option<u64>,
-    /// Defaults to 8,192 tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub medium: Option<u64>,
-    /// Defaults to 16,384 tokens; also used for the levels above.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<u64>,
 }
 
 /// Time limits of a request. `None` is no limit. An exceeded limit is a retryable error that names

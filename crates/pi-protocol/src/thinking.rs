@@ -5,9 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Model;
-use crate::options::ThinkingBudgets;
-
 /// The amount of thinking, in ascending order. The highest levels exist only on some models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -20,6 +17,24 @@ pub enum ThinkingLevel {
     High,
     Xhigh,
     Max,
+}
+
+/// Thinking tokens per level. `None` is the default of the level.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThinkingBudgets {
+    /// Defaults to 1,024 tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimal: Option<u64>,
+    /// Defaults to 2,048 tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<u64>,
+    /// Defaults to 8,192 tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub medium: Option<u64>,
+    /// Defaults to 16,384 tokens; also used for the levels above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<u64>,
 }
 
 /// Tokens reserved for the answer if thinking counts as output.
@@ -104,40 +119,5 @@ impl FromStr for ThinkingLevel {
             .into_iter()
             .find(|level| level.as_str() == text)
             .ok_or_else(|| UnknownThinkingLevel(text.to_owned()))
-    }
-}
-
-impl Model {
-    /// Returns the levels that this model supports, lowest first.
-    pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
-        if !self.reasoning {
-            return vec![ThinkingLevel::Off];
-        }
-        ThinkingLevel::ALL
-            .into_iter()
-            .filter(|level| match self.thinking_level_map.get(level) {
-                Some(mapped) => mapped.is_some(),
-                // The two highest levels exist only where the record names them.
-                None => *level < ThinkingLevel::Xhigh,
-            })
-            .collect()
-    }
-
-    /// Returns the supported level closest to `requested`: the level itself or the next higher one,
-    /// else the next lower one.
-    pub fn clamp_thinking(&self, requested: ThinkingLevel) -> ThinkingLevel {
-        let supported = self.thinking_levels();
-        let above = supported.iter().find(|level| **level >= requested);
-        above.or_else(|| supported.last()).copied().unwrap_or(ThinkingLevel::Off)
-    }
-
-    /// Returns the provider's name for a level, if the record has one.
-    pub fn mapped_thinking(&self, level: ThinkingLevel) -> Option<&str> {
-        self.thinking_level_map.get(&level)?.as_deref()
-    }
-
-    /// Returns true if the record marks this level as unsupported.
-    pub fn lacks_thinking(&self, level: ThinkingLevel) -> bool {
-        matches!(self.thinking_level_map.get(&level), Some(None))
     }
 }
