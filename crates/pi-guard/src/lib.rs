@@ -21,5 +21,6 @@ mod programs;
 pub mod protected;
 pub mod secrets;
 pub mod shell;
+mod word;
 
 pub use decision::Decision;

@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 use arguments::ANY;
 pub(crate) use arguments::{Call, find as find_argument, is_option, matches, takes_value, values};
 
-use crate::shell::{Word, base_name};
+use crate::word::{Word, base_name};
 
 /// Facts about a program or a subcommand. Lists are written as [`arguments`] describes.
 #[derive(Debug)]

@@ -19,7 +19,11 @@ use serde::Serialize;
 
 pub(crate) use launch::FOUND;
 pub use uncertainty::Uncertainty;
-pub use word::Word;
+
+use crate::programs;
+use crate::word::base_name;
+
+pub use crate::word::Word;
 
 /// The maximum length of a script in bytes. Longer scripts are not analyzed.
 pub const MAX_LENGTH: usize = 64 * 1024;
@@ -129,8 +133,7 @@ impl Analysis {
     /// Returns true if a command of the script raises its privileges (`sudo`).
     #[must_use]
     pub fn raises_privileges(&self) -> bool {
-        let raises =
-            |command: &Command| command.base().is_some_and(crate::programs::raises_privileges);
+        let raises = |command: &Command| command.base().is_some_and(programs::raises_privileges);
         self.commands.iter().any(raises)
     }
 }
@@ -164,11 +167,6 @@ impl Command {
         }
         parts.join(" ")
     }
-}
-
-/// Returns the last component of a path.
-pub(crate) fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Quotes a word for a shell, if necessary.

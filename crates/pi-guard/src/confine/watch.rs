@@ -28,7 +28,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{Exec, Part};
-use crate::shell::base_name;
+use crate::word::base_name;
 use caller::{FileId, Image};
 
 /// The most refused programs that are remembered.

@@ -10,7 +10,8 @@ use super::spelling::{self, Variable};
 use super::{CommandRule, Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
 use crate::Decision;
 use crate::programs::{self, Reach, Trait, is_option};
-use crate::shell::{self, Analysis, Command, RedirectAccess, Role, Word, base_name};
+use crate::shell::{self, Analysis, Command, RedirectAccess, Role};
+use crate::word::{Word, base_name};
 
 /// Options whose value is the directory that a command works in.
 const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --git-dir --prefix";

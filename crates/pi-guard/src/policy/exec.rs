@@ -15,7 +15,8 @@ use super::rule::{Match, Program};
 use super::{CommandRule, Part, Policy, PolicyContext, Scope};
 use crate::Decision;
 use crate::programs::{self, Reach, Runs, Trait, is_option};
-use crate::shell::{Command, Word, base_name, quoted};
+use crate::shell::{Command, quoted};
+use crate::word::{Word, base_name};
 
 /// The maximum number of arguments of a loader that are taken for the program it loads.
 const MOST_LOADED: usize = 16;

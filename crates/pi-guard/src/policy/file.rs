@@ -32,7 +32,8 @@ use super::paths::{PathAccess, PathRule};
 use super::rule::{CommandRule, Match, Program};
 use super::{ArgumentPattern, ExecutableRule, HostRule, ToolRule, UnknownEffects, validate};
 use crate::Decision;
-use crate::shell::{self, Command, Word};
+use crate::shell::{self, Command};
+use crate::word::Word;
 
 /// The origin of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -10,7 +10,8 @@ use super::{Part, PathRule, Policy, Scope, spelling};
 use crate::Decision;
 use crate::programs::{self, Program, Trait, Writes, is_option};
 use crate::protected::{self, Protection};
-use crate::shell::{Command, FOUND, Role, Word, base_name};
+use crate::shell::{Command, FOUND, Role};
+use crate::word::{Word, base_name};
 
 /// Options before a pattern of file names.
 const PATTERN_OPTIONS: &[&str] =

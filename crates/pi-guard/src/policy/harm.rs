@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::paths::Directories;
 use crate::programs::{self, Reach, Target, Trait, Writes};
-use crate::shell::{Analysis, Command, FOUND, RedirectAccess, Word};
+use crate::shell::{Analysis, Command, FOUND, RedirectAccess};
+use crate::word::Word;
 
 /// Directories whose removal destroys the system.
 const VITAL: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /sys /usr /var \

@@ -4,7 +4,7 @@ use super::check::{Checker, word_as_host};
 use super::paths::PathAccess;
 use super::{Part, spelling};
 use crate::Decision;
-use crate::shell::base_name;
+use crate::word::base_name;
 
 impl Checker<'_> {
     /// Forbids a script that cannot be analyzed if it mentions a forbidden command, file or host.

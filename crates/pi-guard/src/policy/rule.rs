@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use crate::Decision;
 use crate::programs::{self, Program as Entry, matches};
-use crate::shell::{Command, Word, base_name};
+use crate::shell::Command;
+use crate::word::{Word, base_name};
 
 /// A rule on commands that begin with certain words.
 #[derive(Debug, Clone, PartialEq, Eq)]

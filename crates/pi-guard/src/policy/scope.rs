@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::PathAccess;
 use crate::programs::{self, Approval, Trait};
-use crate::shell::{self, Command, base_name};
+use crate::shell::{self, Command};
+use crate::word::base_name;
 
 /// The actions that an approval covers: those that have the same scope.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

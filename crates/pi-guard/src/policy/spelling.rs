@@ -1,7 +1,8 @@
 //! The possible meanings of a word: files and hosts in an argument, and the texts that a word with
 //! variables, braces or patterns may become.
 
-use crate::shell::{Analysis, Command, Word};
+use crate::shell::{Analysis, Command};
+use crate::word::Word;
 
 /// The maximum number of spellings of a word that are checked.
 const MAX_SPELLINGS: usize = 32;

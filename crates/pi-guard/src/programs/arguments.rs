@@ -16,7 +16,7 @@
 //! an attached value is accepted, `-x?` and `--long?`. Abbreviations are not accepted. An option with an
 //! optional value is listed without one, so that the next word is looked at.
 
-use crate::shell::Word;
+use crate::word::Word;
 
 /// A condition on the arguments of a command. Every part that is set must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

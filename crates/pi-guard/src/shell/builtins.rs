@@ -3,9 +3,9 @@
 use super::evaluate::enclosed;
 use super::uncertainty::Uncertainty;
 use super::variables::{self, Effect, Extent};
-use super::word::Word;
 use super::{Analysis, Assignment};
 use crate::programs::{self, Builtin, Trait};
+use crate::word::Word;
 
 /// Comparisons of numbers and of other things.
 const NUMERIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];

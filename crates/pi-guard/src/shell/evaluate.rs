@@ -7,8 +7,8 @@
 //! that the script does not set may have any value.
 
 use super::variables;
-use super::word::Word;
 use crate::programs;
+use crate::word::Word;
 
 /// The variables of a script that are numbers, and those whose value is evaluated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

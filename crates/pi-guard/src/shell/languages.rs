@@ -1,7 +1,7 @@
 //! Scripts in small languages: whether they can run programs or write files.
 
-use super::word::Word;
 use crate::programs::takes_value;
+use crate::word::Word;
 
 /// Long options of sed that neither run programs nor read scripts.
 const SED_OPTIONS: &str = "--quiet --silent --in-place --regexp-extended --null-data --debug";

@@ -4,9 +4,9 @@
 use super::nodes::RESERVED;
 use super::uncertainty::Uncertainty;
 use super::variables::Extent;
-use super::word::Word;
 use super::{Analysis, Assignment, Command, Role, builtins, languages, script_into};
 use crate::programs::{self, Builtin, Dialect, Program, Runs, Trait, is_option, takes_value};
+use crate::word::Word;
 
 /// Adds a command and everything it starts.
 pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[String]) {

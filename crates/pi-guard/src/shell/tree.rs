@@ -10,10 +10,11 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::nodes::{LINES, STRUCTURE, WHOLES, WORDS};
 use super::uncertainty::Uncertainty;
-use super::word::{self, Word, slice};
+use super::word::{self, slice};
 use super::{Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect, RedirectAccess};
 use super::{builtins, launch};
 use crate::programs;
+use crate::word::Word;
 
 /// The maximum number of progress reports of the parser, one about every hundred steps. Only a
 /// script that is designed to be slow needs more.
