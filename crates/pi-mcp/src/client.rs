@@ -1,37 +1,31 @@
 //! A client of one server, of either era.
 //!
 //! [`Client::connect`] finds out which era the server speaks and returns a handle. `request` sends
-//! one request, with its time limit, progress, cancellation and questions of the server. `incoming`
-//! answers what the server sends by itself. `lists`, `tools`, `tasks` and `subscriptions` are built
-//! on them. How messages travel is in [`crate::transport`].
+//! one request, with its time limit, progress, cancellation and questions of the server. `lists`,
+//! `tools`, `tasks` and `subscriptions` are built on it. What the server sends by itself is in
+//! `inbox`, and how messages travel in [`crate::transport`].
 
-mod changes;
 mod connect;
-mod error;
-mod handler;
-pub(crate) mod incoming;
 mod lists;
 mod methods;
 mod options;
-mod progress;
-pub(crate) mod request;
+mod request;
 mod subscriptions;
 mod tasks;
-pub(crate) mod text;
 mod tool_headers;
 mod tools;
 mod urls;
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-pub use error::{ClientError, ConnectError};
-pub use handler::{Changed, Handler};
 pub use lists::{List, json_size};
 pub use options::{CallOptions, ClientOptions};
 
+pub use crate::error::{ClientError, ConnectError};
+use crate::inbox::Inbox;
+pub use crate::inbox::{Changed, Handler};
 use crate::protocol::{Era, Implementation, LoggingLevel, ServerCapabilities};
 use crate::transport::Link;
-use incoming::Inbox;
 use subscriptions::Subscriptions;
 use tools::KnownTools;
 

@@ -10,9 +10,12 @@
 //! - [`transport`]: pipes and streamable HTTP.
 
 pub mod client;
+mod error;
+mod inbox;
 pub mod protocol;
 pub mod server;
 pub mod sign_in;
+mod text;
 pub mod transport;
 
 pub use pi_jsonrpc::connection::BoxFuture;

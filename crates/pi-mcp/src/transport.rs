@@ -17,8 +17,8 @@ pub use http::Http;
 pub(crate) use http::header_value;
 pub use stdio::Stdio;
 
-use crate::client::ClientError;
-use crate::client::incoming::Inbox;
+use crate::error::ClientError;
+use crate::inbox::Inbox;
 use crate::protocol::{Era, Implementation, methods};
 
 /// A way to reach a server.

@@ -10,15 +10,14 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::incoming::Inbox;
-use super::request::{Conversation, Draft, exchange, invalid, object};
+use super::request::{Conversation, Draft, exchange, object};
 use super::subscriptions::Listening;
-use super::text::shown;
-use super::{
-    CallOptions, Changed, Client, ClientError, ClientOptions, ConnectError, Facts, Inner, changes,
-};
+use super::{CallOptions, Changed, Client, ClientError, ClientOptions, ConnectError, Facts, Inner};
+use crate::error::invalid;
+use crate::inbox::{Inbox, deliver_changes};
 use crate::protocol::versions::{LEGACY, MODERN};
 use crate::protocol::{DiscoverResult, Era, InitializeResult, errors, methods};
+use crate::text::shown;
 use crate::transport::{Link, Transport};
 
 /// Pauses before the first request of a connection is repeated, if it failed for a reason that may
@@ -31,7 +30,7 @@ impl Client {
         transport: Transport,
         options: ClientOptions,
     ) -> Result<Self, ConnectError> {
-        let inbox = Inbox::new(&options);
+        let inbox = Inbox::new(&options.handler, &options.capabilities);
         let link = transport.open(&inbox, &options.info);
         let start = Start { link: &link, inbox: &inbox, options: &options };
         let facts = match start.facts().await {
@@ -52,7 +51,7 @@ impl Client {
             subscriptions: Arc::default(),
             renewing: tokio::sync::Mutex::default(),
         }));
-        tokio::spawn(changes::deliver(Arc::clone(&client.0.inbox)));
+        tokio::spawn(deliver_changes(Arc::clone(&client.0.inbox)));
         client.listen().await;
         Ok(client)
     }

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::request::{Draft, invalid};
-use super::text::shown;
+use super::request::Draft;
 use super::{CallOptions, Client, ClientError};
+use crate::error::invalid;
 use crate::protocol::{CacheScope, Page, Prompt, Resource, ResourceTemplate, methods};
+use crate::text::shown;
 
 /// The most pages of a list.
 const MAX_PAGES: usize = 1_000;

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::request::{Draft, invalid, object};
+use super::request::{Draft, object};
 use super::{CallOptions, Client, ClientError};
+use crate::error::invalid;
 use crate::protocol::{
     CompleteParams, CompleteResult, Era, GetPromptResult, LoggingLevel, ReadResourceResult, methods,
 };

@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::incoming::Inbox;
-use super::progress::Watched;
-use super::text::shown;
 use super::{CallOptions, Client, ClientError, ClientOptions, Inner};
+use crate::error::invalid;
+use crate::inbox::{Inbox, Watched};
 use crate::protocol::{Era, InputRequest, InputRequired, LoggingLevel, meta, methods};
+use crate::text::shown;
 use crate::transport::{Link, Outgoing};
 
 /// The most times that a server may ask for input before it answers.
@@ -316,11 +316,6 @@ pub(super) async fn wait(pause: Duration, options: &CallOptions) -> Result<(), C
         () = sleep(pause) => Ok(()),
         () = cancelled(options) => Err(ClientError::Cancelled),
     }
-}
-
-/// The error of an answer that does not fit the protocol. The problem may quote the answer.
-pub(crate) fn invalid(method: &str, problem: &str) -> ClientError {
-    ClientError::Invalid { method: method.to_owned(), problem: shown(problem) }
 }
 
 /// Returns the fields of a JSON object that was just made.

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use super::incoming::Inbox;
 use super::request::{Conversation, Draft, LONGEST, exchange, object};
 use super::{CallOptions, Changed, Client, ClientError, ClientOptions, Facts};
+use crate::inbox::Inbox;
 use crate::protocol::{Era, ListChanged, ServerCapabilities, SubscriptionFilter, methods};
 use crate::transport::Link;
 

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::request::{Draft, LONGEST, invalid, object, wait};
+use super::request::{Draft, LONGEST, object, wait};
 use super::{CallOptions, Client, ClientError};
+use crate::error::invalid;
 use crate::protocol::{Progress, Task, TaskStatus, methods};
 
 /// The pause between two questions for the state, if the server names none, and its limits.

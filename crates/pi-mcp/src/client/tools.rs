@@ -5,9 +5,10 @@ use std::sync::PoisonError;
 
 use serde_json::{Map, Value, json};
 
-use super::request::{Draft, invalid, object};
+use super::request::{Draft, object};
 use super::tool_headers::{HeaderRule, header_rules, headers};
 use super::{CallOptions, Client, ClientError, List};
+use crate::error::invalid;
 use crate::protocol::{CallToolResult, Era, Tool, errors, methods, tasks};
 
 /// Facts from the last list that a call of a tool needs.

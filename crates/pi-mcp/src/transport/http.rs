@@ -24,8 +24,8 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{Authorization, Outgoing};
-use crate::client::ClientError;
-use crate::client::incoming::Inbox;
+use crate::error::ClientError;
+use crate::inbox::Inbox;
 use crate::protocol::{Era, Implementation, methods};
 use send::Sending;
 pub(crate) use values::header_value;

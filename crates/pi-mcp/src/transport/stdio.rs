@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pi_jsonrpc::{Connection, Limits, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::client::incoming::Inbox;
+use crate::inbox::Inbox;
 
 /// Two streams: what the server writes, and what the server reads.
 pub struct Stdio {

@@ -11,8 +11,9 @@ use tokio::time::sleep;
 
 use super::send::{Sending, header};
 use super::{HttpLink, stream};
-use crate::client::{ClientError, request, text::shown};
+use crate::error::{ClientError, invalid};
 use crate::protocol::Era;
+use crate::text::shown;
 
 /// The largest JSON body.
 const MAX_BODY: usize = 64 << 20;
@@ -88,8 +89,8 @@ impl HttpLink {
             return self.streamed(Events::new(response), id, era).await;
         }
         let body = body(response, MAX_BODY).await?;
-        let messages = Message::parse_batch(&body)
-            .map_err(|problem| request::invalid(method, &problem.to_string()))?;
+        let messages =
+            Message::parse_batch(&body).map_err(|problem| invalid(method, &problem.to_string()))?;
         for message in messages {
             if let Some(result) = self.receive(message, Some(id), era) {
                 return result;

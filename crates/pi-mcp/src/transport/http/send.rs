@@ -5,7 +5,8 @@ use pi_web::{WebBody, WebRequest, WebResponse};
 use url::Url;
 
 use super::HttpLink;
-use crate::client::{ClientError, text::shown};
+use crate::error::ClientError;
+use crate::text::shown;
 use crate::transport::{Challenge, Verdict};
 
 /// The most redirects of one request.

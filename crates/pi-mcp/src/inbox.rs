@@ -1,5 +1,9 @@
 //! Messages that a server sends by itself: questions, progress, log messages, changes.
 
+mod changes;
+mod handler;
+mod progress;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,12 +16,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
-use super::changes::Changes;
-use super::progress::ProgressTable;
-use super::text::shown;
-use super::{Changed, ClientOptions, Handler};
 use crate::BoxFuture;
 use crate::protocol::{ClientCapabilities, ElicitParams, ListRootsResult, Progress, methods};
+use crate::text::shown;
+use changes::Changes;
+pub(crate) use changes::deliver_changes;
+pub use handler::{Changed, Handler};
+use progress::ProgressTable;
+pub(crate) use progress::Watched;
 
 /// The most questions to the user or a model during a call.
 const MOST_QUESTIONS: usize = 25;
@@ -42,12 +48,12 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    pub(crate) fn new(options: &ClientOptions) -> Arc<Self> {
+    pub(crate) fn new(handler: &Arc<dyn Handler>, offered: &ClientCapabilities) -> Arc<Self> {
         Arc::new(Self {
-            handler: Arc::clone(&options.handler),
+            handler: Arc::clone(handler),
             progress: Arc::default(),
             changes: Changes::default(),
-            offered: options.capabilities.clone(),
+            offered: offered.clone(),
             questions: Mutex::default(),
             asking: watch::Sender::new(0),
             asked: AtomicUsize::new(0),

@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use super::Changed;
-use super::incoming::Inbox;
+use super::{Changed, Inbox};
 
 /// The most changes that wait; a server has no reason to announce more resources.
 const MAX_PENDING: usize = 1_000;
@@ -41,7 +40,7 @@ impl Changes {
 }
 
 /// Delivers changes until the client ends.
-pub(crate) async fn deliver(inbox: Arc<Inbox>) {
+pub(crate) async fn deliver_changes(inbox: Arc<Inbox>) {
     let stopped = inbox.stopped().cancelled();
     tokio::select! {
         () = stopped => {}

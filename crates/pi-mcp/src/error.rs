@@ -2,7 +2,7 @@
 
 use pi_jsonrpc::{CallError, Error};
 
-use super::text::shown;
+use crate::text::shown;
 
 /// The failure of a request. It is a failure of this server only.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -72,7 +72,7 @@ pub enum ConnectError {
     #[error("the server speaks only unknown versions of the protocol: {0}")]
     Versions(String),
     /// The server ended when it was asked for its era. It must be started again, with
-    /// [`ClientOptions::known_era`](super::ClientOptions) set to the legacy era.
+    /// [`ClientOptions::known_era`](crate::client::ClientOptions) set to the legacy era.
     #[error("the server ended at the first request: {0}")]
     EndedAtProbe(String),
 }
@@ -108,4 +108,9 @@ impl ClientError {
 fn excerpt(body: &str) -> String {
     let line = body.trim();
     if line.is_empty() { String::new() } else { format!(": {line}") }
+}
+
+/// The error of an answer that does not fit the protocol. The problem may quote the answer.
+pub(crate) fn invalid(method: &str, problem: &str) -> ClientError {
+    ClientError::Invalid { method: method.to_owned(), problem: shown(problem) }
 }
