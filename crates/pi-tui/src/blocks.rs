@@ -11,7 +11,7 @@ mod tests;
 use std::collections::VecDeque;
 
 use crate::component::{Block, View};
-use crate::line::Lines;
+use crate::text::Lines;
 use heights::Heights;
 
 /// Blocks that may be rendered at a time; the least recently shown is released first.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::input::Input;
-use crate::line::Lines;
+use crate::text::Lines;
 use crate::theme::Theme;
 
 /// The surroundings in which a component is rendered.

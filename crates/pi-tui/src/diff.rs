@@ -8,9 +8,9 @@ mod tests;
 mod words;
 
 use crate::component::View;
-use crate::line::{Line, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, Span};
 use crate::theme::Token;
 
 /// Returns the lines of a diff, wrapped to the width of the view. Where a single line was replaced

@@ -4,33 +4,26 @@
 //! handles the keys of its own before it passes input on. [`Editor::wants`] names those that belong
 //! to the editor first.
 
-pub(crate) mod buffer;
 mod complete;
 mod history;
-pub(crate) mod keys;
-pub(crate) mod kill_ring;
-pub(crate) mod layout;
 mod outside;
-pub(crate) mod paste;
 mod press;
 mod render;
-pub(crate) mod text;
-pub(crate) mod undo;
-pub(crate) mod units;
 mod visual;
 
 pub use outside::Rows;
 pub use render::Border;
-pub use text::Position;
 
+pub use crate::buffer::Position;
+
+use crate::buffer::{Buffer, keys, paste};
 use crate::completion::Completer;
 use crate::completion::menu::Menu;
 use crate::component::{Component, LineCache, View};
 use crate::input::{Input, Key, KeyCode, KeyKind, Keymap, Modifiers, MouseButton, MouseKind};
-use crate::line::Lines;
+use crate::text::Lines;
 use crate::vim::{Vim, VimMode};
 
-use buffer::Buffer;
 use history::History;
 use render::BorderCache;
 use visual::RowId;

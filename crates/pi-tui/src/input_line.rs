@@ -1,14 +1,14 @@
 //! A single line of input, as selectors and dialogs have it.
 
+use crate::buffer::Buffer;
+use crate::buffer::Position;
+use crate::buffer::keys::{self, Command};
+use crate::buffer::{paste, units};
 use crate::component::View;
-use crate::editor::buffer::Buffer;
-use crate::editor::keys::{self, Command};
-use crate::editor::text::Position;
-use crate::editor::{paste, units};
 use crate::input::{Input, Key, KeyKind, Keymap};
-use crate::line::{Line, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, Span};
 use crate::vim::{Outcome, Vim, VimMode};
 
 /// The character in place of those of a secret.

@@ -17,6 +17,7 @@
 //! wraps, `layout`, `list` and `overlay` are what other components are made of.
 
 pub mod blocks;
+mod buffer;
 pub mod completion;
 pub mod component;
 pub mod diff;
@@ -27,7 +28,6 @@ pub mod image;
 pub mod input;
 pub mod input_line;
 pub mod layout;
-pub mod line;
 pub mod list;
 pub mod markdown;
 pub mod overlay;
@@ -46,9 +46,9 @@ pub use component::{Block, Component, LineCache, View};
 pub use diff::diff_lines;
 pub use editor::{Border, Editor, EditorEvent};
 pub use input_line::{InputEvent, InputLine};
-pub use line::{Line, LineEnd, Lines, Span};
 pub use markdown::{Markdown, MarkdownOptions};
 pub use screen::{Encoder, Frame, FullScreen, PlacedOverlay, RegularScreen, Size};
 pub use style::{Attributes, Color, ColorDepth, Style};
+pub use text::{Line, LineEnd, Lines, Span};
 pub use theme::{Theme, Token};
 pub use vim::VimMode;

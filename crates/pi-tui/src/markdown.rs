@@ -34,8 +34,8 @@ pub use tree::{latex, tree};
 
 use crate::component::{Block, Component, View};
 use crate::highlight;
-use crate::line::{Line, Lines};
 use crate::style::Style;
+use crate::text::{Line, Lines};
 use crate::theme::Token;
 use piece::{Definitions, Entry};
 use progress::Progress;

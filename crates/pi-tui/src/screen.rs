@@ -12,7 +12,7 @@ pub mod regular;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::line::{Line, Lines};
+use crate::text::{Line, Lines};
 use crate::theme::Theme;
 
 pub use encode::Encoder;

@@ -1,8 +1,13 @@
 //! Colors and attributes of text.
 
+mod palette;
+
 use std::ops::BitOr;
 
-use crate::theme::color::{Rgb, of_256, to_16, to_256};
+pub(crate) use palette::of_256;
+pub use palette::{Rgb, to_256};
+
+use palette::to_16;
 
 /// A color. RGB colors are reduced to what the terminal can show when they are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

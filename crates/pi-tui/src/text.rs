@@ -1,4 +1,4 @@
-//! Measuring, cutting and reading text in columns of the terminal.
+//! Text in columns of the terminal: styled lines, and measuring, cutting and reading text.
 //!
 //! The unit is the grapheme cluster: what a reader sees as one character has one width and is never
 //! cut in two.
@@ -6,14 +6,15 @@
 mod ansi;
 mod columns;
 mod cut;
+mod line;
 mod sgr;
 mod visible;
 mod wrap;
 
 pub use ansi::{from_ansi, plain};
-pub(crate) use columns::extended_width;
 pub use columns::{grapheme_width, graphemes, width};
 pub use cut::{slice, truncate};
+pub use line::{Line, LineEnd, Lines, Span};
 pub(crate) use visible::is_hidden;
 pub use visible::visible;
 pub(crate) use wrap::is_cjk;

@@ -2,7 +2,7 @@
 
 pub mod builtin;
 pub mod choice;
-pub mod color;
+mod color;
 pub mod file;
 mod ok;
 mod sequences;
@@ -12,7 +12,6 @@ mod tests;
 pub mod token;
 
 pub use choice::ThemeChoice;
-pub use color::Rgb;
 pub use file::{ExportColors, ThemeError, ThemeProblem};
 pub use system::TerminalColors;
 pub use token::Token;

@@ -20,9 +20,9 @@ mod parse;
 
 use std::ops::Range;
 
-use crate::editor::buffer::Buffer;
-use crate::editor::keys::typed;
-use crate::editor::text::Position;
+use crate::buffer::Buffer;
+use crate::buffer::Position;
+use crate::buffer::keys::typed;
 use crate::input::{Key, KeyCode, Modifiers};
 
 use motion::{Reached, reach};

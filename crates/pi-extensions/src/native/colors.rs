@@ -1,9 +1,8 @@
 //! Conversions of colors.
 
-use pi_tui::theme::Rgb;
-use pi_tui::theme::color::to_256;
+use pi_tui::style::{Rgb, to_256};
 
-use crate::native::Natives;
+use crate::host::Natives;
 
 pub(super) const FUNCTIONS: Natives = &[
     ("okhsl", |call| {

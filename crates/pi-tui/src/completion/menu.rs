@@ -2,8 +2,8 @@
 
 use crate::component::View;
 use crate::input::{Key, Keymap};
-use crate::line::Line;
 use crate::list::{Item, ListEvent, SelectList, window};
+use crate::text::Line;
 
 use super::{Completion, CompletionKind, Completions};
 

@@ -2,8 +2,8 @@
 
 use super::diff_lines;
 use crate::component::View;
-use crate::line::{Line, LineEnd};
 use crate::style::Attributes;
+use crate::text::{Line, LineEnd};
 use crate::theme::{Theme, Token};
 
 /// Returns the text of lines, with inverse parts in brackets.

@@ -1,11 +1,12 @@
 //! The completion menu of the editor.
 
+use crate::buffer::Position;
+use crate::buffer::text::floor;
 use crate::completion::menu::{Menu, is_exact};
 use crate::completion::{Completer, CompletionKind, CompletionRequest, Completions};
 use crate::input::{Key, Keymap};
 use crate::list::ListEvent;
 
-use super::text::{Position, floor};
 use super::{Editor, EditorEvent};
 
 impl Editor {

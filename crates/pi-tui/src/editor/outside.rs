@@ -1,11 +1,11 @@
 //! The editor as the core of another component: its text with labels for long pastes, and its rows
 //! without borders and menu.
 
+use crate::buffer::Position;
 use crate::component::View;
-use crate::line::Line;
+use crate::text::Line;
 
 use super::Editor;
-use super::text::Position;
 
 /// The visible rows of an editor, without its borders.
 #[derive(Debug, Clone, Default)]

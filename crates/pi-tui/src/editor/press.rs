@@ -1,13 +1,12 @@
 //! Keys of the editor.
 
+use crate::buffer::keys::{self, Command};
+use crate::buffer::{Position, paste};
 use crate::completion::Completer;
 use crate::input::{Key, KeyCode, Keymap, Modifiers};
 use crate::vim::Outcome;
 
 use super::history::Newer;
-use super::keys::{self, Command};
-use super::paste;
-use super::text::Position;
 use super::{Editor, EditorEvent};
 
 impl Editor {

@@ -2,17 +2,16 @@
 
 use std::ops::Range;
 
+use crate::buffer::layout::TAB;
+use crate::buffer::paste::Pastes;
+use crate::buffer::{Position, units};
 use crate::component::View;
-use crate::line::{Line, LineEnd, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, LineEnd, Span};
 
 use super::Editor;
-use super::layout::TAB;
 use super::outside::Rows;
-use super::paste::Pastes;
-use super::text::Position;
-use super::units;
 use super::visual::RowId;
 
 /// The look of the borders of an editor.

@@ -1,9 +1,7 @@
 //! Movement of the caret by rows of the screen.
 
-use super::buffer::Buffer;
-use super::layout::unit_width;
-use super::text::Position;
-use super::units;
+use crate::buffer::layout::unit_width;
+use crate::buffer::{Buffer, Position, units};
 
 /// A row of the screen: a line of the text, and the number of the row in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::theme::{Appearance, Rgb};
+use crate::style::Rgb;
+use crate::theme::Appearance;
 
 /// The answer to a query, or a report that was subscribed to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Boxes: padding around lines, on a background.
 
-use crate::line::Line;
 use crate::style::{Color, Style};
 use crate::text;
+use crate::text::Line;
 
 /// The empty columns at the left and right of lines, and the empty rows above and below.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

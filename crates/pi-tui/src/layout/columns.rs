@@ -1,8 +1,8 @@
 //! Lines side by side.
 
-use crate::line::Line;
 use crate::style::Style;
 use crate::text;
+use crate::text::Line;
 
 /// Puts columns of lines side by side. Each column has a width, to which its lines are cut or
 /// filled, and `gap` spaces before the next one.

@@ -1,8 +1,8 @@
 //! Single rows: rules, and rows with text at both ends.
 
-use crate::line::{Line, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, Span};
 
 /// Columns that stay free between the two ends of a row.
 const GAP: usize = 2;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::component::{Component, View};
-use crate::line::{Line, Lines};
+use crate::text::{Line, Lines};
 
 /// Components below each other. Their lines are joined again only after one of them changed.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use crate::component::View;
 use crate::fuzzy;
 use crate::input::{Input, Key, Keymap};
 use crate::input_line::{InputEvent, InputLine};
-use crate::line::Line;
+use crate::text::Line;
 use crate::theme::Theme;
 
 /// Items with a search.

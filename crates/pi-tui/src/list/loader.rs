@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::line::Line;
 use crate::style::Style;
+use crate::text::Line;
 
 /// The pictures of the mark, one after the other.
 pub const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

@@ -4,9 +4,9 @@ use super::ListEvent;
 use super::filter::FilterList;
 use crate::component::View;
 use crate::input::{Input, Key, Keymap};
-use crate::line::Line;
 use crate::style::Style;
 use crate::text;
+use crate::text::Line;
 use crate::theme::Token;
 
 /// Descriptions are shown in lists that are wider.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::ListEvent;
 use crate::input::{Key, KeyKind, Keymap};
-use crate::line::Line;
+use crate::text::Line;
 use crate::theme::{Theme, Token};
 
 /// Returns the rows that are visible when at most `rows` of `len` fit: the selected one is in the

@@ -6,9 +6,9 @@ use crate::component::View;
 use crate::fuzzy;
 use crate::input::{Input, KeyKind, Keymap};
 use crate::input_line::{InputEvent, InputLine};
-use crate::line::Line;
 use crate::style::Style;
 use crate::text;
+use crate::text::Line;
 use crate::theme::Token;
 
 /// A setting.

@@ -7,7 +7,7 @@ use super::piece::{Definitions, Entry};
 use super::progress::Progress;
 use super::scan::Kind;
 use crate::component::{Block, View};
-use crate::line::Lines;
+use crate::text::Lines;
 
 /// A piece of Markdown that does not change any more.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use super::inline;
 use super::piece::Context;
 use super::source_line::Fence;
 use crate::highlight::{self, CodeSpan, Highlighter, Readiness};
-use crate::line::{Line, LineEnd, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, LineEnd, Span};
 use crate::theme::Token;
 
 /// A block of code, or a part of one.

@@ -9,8 +9,8 @@ use pulldown_cmark::{Event, LinkType, Tag};
 use super::address;
 use super::math;
 use super::piece::Context;
-use crate::line::{Line, Span};
 use crate::style::{Attributes, Style};
+use crate::text::{Line, Span};
 use crate::theme::Token;
 
 /// Inline events with their places in the source.

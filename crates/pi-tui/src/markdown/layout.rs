@@ -16,9 +16,9 @@ use super::piece::Context;
 use super::source_line::{self, Fence};
 use super::table::Table;
 use crate::highlight::Readiness;
-use crate::line::{Line, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, Span};
 use crate::theme::Token;
 
 /// Containers that are indented; those in deeper ones are not.

@@ -10,7 +10,7 @@ mod sequence;
 mod tests;
 
 use super::piece::Context;
-use crate::line::Line;
+use crate::text::Line;
 use canvas::Canvas;
 
 /// Bytes of a diagram that is drawn.

@@ -9,9 +9,9 @@ use super::math;
 use super::scan::{Kind, Piece};
 use super::{MarkdownOptions, Mermaid, inline, mermaid};
 use crate::highlight::CodeSpan;
-use crate::line::{Line, Lines, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, Lines, Span};
 use crate::theme::{Theme, Token};
 use crate::{View, highlight};
 

@@ -2,9 +2,9 @@
 
 use pulldown_cmark::Alignment;
 
-use crate::line::{Line, LineEnd, Span};
 use crate::style::Style;
 use crate::text;
+use crate::text::{Line, LineEnd, Span};
 
 /// Columns that a word keeps when a table is too wide.
 const LONGEST_WORD: usize = 30;

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::{Highlighting, Markdown, MarkdownOptions};
 use crate::component::{Block as _, View};
-use crate::line::{Line, LineEnd, Lines};
 use crate::style::Style;
+use crate::text::{Line, LineEnd, Lines};
 use crate::theme::{Theme, Token};
 
 fn options() -> MarkdownOptions {

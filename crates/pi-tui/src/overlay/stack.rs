@@ -3,8 +3,8 @@
 use super::place::{OverlayOptions, Rect, place};
 use crate::component::{Component, View};
 use crate::input::Input;
-use crate::line::Lines;
 use crate::screen::{PlacedOverlay, Size};
+use crate::text::Lines;
 
 /// The number of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

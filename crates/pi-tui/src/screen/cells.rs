@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::line::{Line, Span};
 use crate::style::{Attributes, Color, Style};
+use crate::text::{Line, Span};
 use crate::text::{grapheme_width, graphemes, is_hidden};
 
 /// Characters of a cluster that are kept. No script needs more; floods of combining characters

@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::rc::Rc;
 
 use super::cells::{Cell, cells, trimmed};
-use crate::line::Line;
 use crate::style::{Attributes, Color, ColorDepth, Style};
+use crate::text::Line;
 
 /// An encoder of lines.
 #[derive(Debug, Clone, Copy)]

@@ -15,8 +15,8 @@ use super::images::{self, Images};
 use super::{Frame, Row, Size, compose, finish_frame, fit_dock};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
-use crate::line::Line;
 use crate::terminal::ImageProtocol;
+use crate::text::Line;
 use position::Position;
 use reflow::Emitted;
 

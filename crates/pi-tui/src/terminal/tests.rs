@@ -5,7 +5,8 @@ mod environment;
 use super::start::{Change, Keyboard, Queries, Startup};
 use super::*;
 use crate::input::{Decoder, Event};
-use crate::theme::{Appearance, Rgb, TerminalColors};
+use crate::style::Rgb;
+use crate::theme::{Appearance, TerminalColors};
 
 const ALL: &[Mode] = &[
     Mode::Title,

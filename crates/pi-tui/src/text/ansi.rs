@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use super::sgr;
 use super::visible::{TAB, visible};
-use crate::line::{Line, Span};
 use crate::style::Style;
+use crate::text::{Line, Span};
 
 /// Reads text with escape sequences (styles and links, as extensions and commands write them) as
 /// lines. All other control sequences are dropped; tabs become spaces.

@@ -1,7 +1,7 @@
 //! Cutting lines by columns.
 
 use super::columns::{grapheme_width, graphemes, width};
-use crate::line::{Line, LineEnd, Span};
+use crate::text::{Line, LineEnd, Span};
 
 /// Cuts a line to `width` columns; what is cut is replaced by `ellipsis`, in the style before it.
 pub fn truncate(line: &Line, width: usize, ellipsis: &str) -> Line {

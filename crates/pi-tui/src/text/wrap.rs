@@ -2,7 +2,7 @@
 
 use super::columns::{grapheme_width, graphemes};
 use super::cut::slice;
-use crate::line::{Line, LineEnd, Span};
+use crate::text::{Line, LineEnd, Span};
 
 /// Stands for a character that is wider than the whole line.
 const TOO_WIDE: &str = "\u{fffd}";

@@ -1,8 +1,7 @@
 //! The built-in themes `dark` and `light`, and the colors of the logo.
 
-use super::color::Rgb;
 use super::{Appearance, Theme, Token};
-use crate::style::{Color, Style};
+use crate::style::{Color, Rgb, Style};
 
 /// The blue of the logo.
 pub const LOGO_BLUE: Color = Color::Rgb(79, 142, 179);

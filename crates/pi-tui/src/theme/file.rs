@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::color::{Rgb, Written, of_256, parse};
+use super::color::{Written, parse};
 use super::{Appearance, Theme, Token};
-use crate::style::{Color, Style};
+use crate::style::{Color, Rgb, Style, of_256};
 
 /// The reasons why a theme file is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

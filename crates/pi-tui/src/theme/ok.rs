@@ -4,7 +4,7 @@
 //! image processing", "Okhsv and Okhsl"). Borders of the sRGB gamut are found by bisection instead
 //! of the fitted polynomials: exact, and short.
 
-use super::color::Rgb;
+use crate::style::Rgb;
 
 /// A color in Oklab: lightness 0 to 1, and two axes of hue.
 #[derive(Debug, Clone, Copy)]

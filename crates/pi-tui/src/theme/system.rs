@@ -4,10 +4,10 @@
 //! the text can be read on each surface it may lie on. Nothing is asked of the terminal here.
 
 use super::builtin::pair;
-use super::color::{Rgb, contrast, of_256, to_256};
+use super::color::contrast;
 use super::ok::{Hue, Oklch};
 use super::{Appearance, Theme, Token};
-use crate::style::{Attributes, Color, ColorDepth, Style};
+use crate::style::{Attributes, Color, ColorDepth, Rgb, Style, of_256, to_256};
 
 /// Contrast that text keeps to every surface.
 pub const TEXT_CONTRAST: f64 = 4.5;

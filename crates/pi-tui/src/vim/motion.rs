@@ -1,8 +1,8 @@
 //! Where motions lead.
 
-use crate::editor::buffer::Buffer;
-use crate::editor::text::Position;
-use crate::editor::units::{self, Class};
+use crate::buffer::Buffer;
+use crate::buffer::Position;
+use crate::buffer::units::{self, Class};
 
 use super::parse::{Find, Motion};
 

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::editor::buffer::Buffer;
-use crate::editor::text::Position;
-use crate::editor::units::{self, Class};
+use crate::buffer::Buffer;
+use crate::buffer::Position;
+use crate::buffer::units::{self, Class};
 
 use super::parse::{Object, ObjectKind};
 

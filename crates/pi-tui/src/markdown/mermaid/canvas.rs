@@ -1,7 +1,7 @@
 //! A grid of cells on which boxes, lines and labels are drawn.
 
-use crate::line::{Line, Span};
 use crate::text;
+use crate::text::{Line, Span};
 use crate::theme::{Theme, Token};
 
 /// Cells of a diagram that is drawn.

@@ -1,7 +1,7 @@
 //! Tests of diagrams.
 
 use super::draw;
-use crate::line::Line;
+use crate::text::Line;
 use crate::theme::Theme;
 
 fn drawn(source: &str) -> Option<String> {

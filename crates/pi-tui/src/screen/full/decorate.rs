@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::super::cells::cells;
-use crate::line::{Line, Span};
 use crate::style::Style;
+use crate::text::{Line, Span};
 
 /// Returns the line with another style in some columns.
 pub(super) fn restyle(line: &Line, columns: Range<usize>, change: impl Fn(Style) -> Style) -> Line {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::super::{Row, over_line};
 use super::viewport::Viewport;
-use crate::line::{Line, Span};
+use crate::text::{Line, Span};
 use crate::theme::{Theme, Token};
 
 /// The time for which the scroll bar stays after scrolling.

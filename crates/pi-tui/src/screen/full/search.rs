@@ -13,8 +13,8 @@ use super::decorate::restyle;
 use super::viewport::{Place, move_up};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
-use crate::line::{LineEnd, Lines};
 use crate::style::Style;
+use crate::text::{LineEnd, Lines};
 use crate::theme::{Theme, Token};
 
 /// The state of a search.

@@ -10,7 +10,7 @@ use super::decorate::restyle;
 use super::viewport::Place;
 use crate::blocks::Blocks;
 use crate::component::View;
-use crate::line::{Line, LineEnd, Lines};
+use crate::text::{Line, LineEnd, Lines};
 use crate::theme::Theme;
 
 /// What a selection consists of: characters after a press, words after a double click, lines after

@@ -11,7 +11,7 @@ use super::reflow::Emitted;
 use super::{HISTORY, RegularScreen, START_SCREENS, Shown};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
-use crate::line::{Line, Lines};
+use crate::text::{Line, Lines};
 
 /// A place between two lines of a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

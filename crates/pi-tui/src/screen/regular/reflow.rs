@@ -12,7 +12,7 @@ use super::super::cells::{Cell, cells, trimmed};
 use super::position::{Mark, Position};
 use super::{Cursor, HISTORY, RegularScreen};
 use crate::blocks::BlockId;
-use crate::line::{Line, LineEnd};
+use crate::text::{Line, LineEnd};
 
 /// A line that was written.
 #[derive(Debug, Clone)]

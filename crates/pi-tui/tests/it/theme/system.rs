@@ -1,6 +1,7 @@
 //! The theme that is made from the terminal's colors.
 
-use pi_tui::theme::{Appearance, Rgb, TerminalColors};
+use pi_tui::style::Rgb;
+use pi_tui::theme::{Appearance, TerminalColors};
 use pi_tui::{Attributes, Color, ColorDepth, Style, Theme, Token};
 use proptest::prelude::*;
 

@@ -1,13 +1,21 @@
 //! Text with a caret, undo and a kill ring: what the editor, the input line and vim mode change.
 
+pub(crate) mod keys;
+mod kill_ring;
+pub(crate) mod layout;
+pub(crate) mod paste;
+pub(crate) mod text;
+mod undo;
+pub(crate) mod units;
+
 use std::ops::Range;
 
-use super::kill_ring::{KillRing, Side};
-use super::layout::Layout;
-use super::paste::{self, Pastes};
-use super::text::{Position, Text};
-use super::undo::{Edit, Group, Undo};
-use super::units;
+use kill_ring::{KillRing, Side};
+use layout::Layout;
+use paste::Pastes;
+pub use text::Position;
+use text::Text;
+use undo::{Edit, Group, Undo};
 
 /// The command before, as far as the next one depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,12 +30,12 @@ enum Last {
 /// A text that is edited.
 #[derive(Debug, Clone)]
 pub(crate) struct Buffer {
-    pub(super) text: Text,
-    pub(super) caret: Position,
-    pub(super) pastes: Pastes,
-    pub(super) layout: Layout,
+    pub(crate) text: Text,
+    pub(crate) caret: Position,
+    pub(crate) pastes: Pastes,
+    pub(crate) layout: Layout,
     /// The column of the screen that vertical movement returns to.
-    pub(super) goal: Option<usize>,
+    pub(crate) goal: Option<usize>,
     undo: Undo,
     kills: KillRing,
     last: Last,

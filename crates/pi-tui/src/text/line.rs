@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use super::columns::{extended_width, width};
+use super::visible::visible;
 use crate::style::{Color, Style};
-use crate::text;
 
 /// Lines that a component has rendered; cloning them is cheap.
 pub type Lines = Rc<[Line]>;
@@ -102,10 +103,10 @@ impl Line {
         self.push_span(Span::new(text, style));
     }
 
-    /// Adds a span, as far as it is [visible](text::visible). An equal neighbor is extended
+    /// Adds a span, as far as it is [visible](super::visible). An equal neighbor is extended
     /// instead.
     pub fn push_span(&mut self, mut span: Span) {
-        if let Cow::Owned(visible) = text::visible(&span.text) {
+        if let Cow::Owned(visible) = visible(&span.text) {
             span.text = visible;
         }
         if span.text.is_empty() {
@@ -116,11 +117,11 @@ impl Line {
         });
         match last {
             Some(last) => {
-                self.width = text::extended_width(self.width, &last.text, &span.text);
+                self.width = extended_width(self.width, &last.text, &span.text);
                 last.text.push_str(&span.text);
             }
             None => {
-                self.width += text::width(&span.text);
+                self.width += width(&span.text);
                 self.spans.push(span);
             }
         }
