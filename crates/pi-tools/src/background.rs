@@ -3,7 +3,7 @@
 //! # Life cycle
 //!
 //! An application creates one [`BackgroundProcesses`] per session and gives it to the workspace
-//! ([`Workspace::with_background`]). That adds the parameter `background` to the tool `bash`, and
+//! ([`Workspace::with_background`](crate::Workspace::with_background)). That adds the parameter `background` to the tool `bash`, and
 //! the tool `process` to those that the workspace supports. A process ends when the model stops it,
 //! when the session calls [`BackgroundProcesses::stop_all`], when the last reference to the
 //! `BackgroundProcesses` is dropped, or when this program ends, however that happens.
@@ -13,14 +13,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pi_agent::ToolError;
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::sync::{Notify, watch};
 
-use crate::bash::{self, Output};
 use crate::executor::{Process, ProcessTree};
+use crate::output::{CHUNK, Output, QUIET_PERIOD};
 use crate::truncate::Truncation;
-use crate::workspace::Workspace;
 
 /// The number of a background process. No number is used twice in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,10 +29,6 @@ impl BackgroundId {
     /// Converts a number that a model wrote.
     pub(crate) fn from_number(number: f64) -> Option<Self> {
         (number >= 1.0 && number.fract() == 0.0).then_some(Self(number as u64))
-    }
-
-    pub(crate) fn number(self) -> u64 {
-        self.0
     }
 }
 
@@ -68,6 +63,30 @@ pub enum BackgroundState {
     Stopped,
 }
 
+impl BackgroundInfo {
+    /// Describes the process for programs.
+    pub(crate) fn data(&self) -> Value {
+        let (state, code) = match self.state {
+            BackgroundState::Running => ("running", None),
+            BackgroundState::Exited(code) => ("exited", code),
+            BackgroundState::Stopped => ("stopped", None),
+        };
+        json!({ "id": self.id.0, "command": self.command, "state": state, "exitCode": code })
+    }
+}
+
+impl BackgroundState {
+    /// Describes the state for the model.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Running => "is running".to_owned(),
+            Self::Exited(Some(code)) => format!("exited with code {code}"),
+            Self::Exited(None) => "ended without an exit code".to_owned(),
+            Self::Stopped => "was stopped".to_owned(),
+        }
+    }
+}
+
 /// The background processes of one session. Dropping the value kills them.
 #[derive(Debug, Default)]
 pub struct BackgroundProcesses {
@@ -99,13 +118,9 @@ impl Entry {
 }
 
 impl BackgroundProcesses {
-    /// Starts a command in the shell of the workspace.
-    pub async fn start(
-        &self,
-        workspace: &Workspace,
-        command: &str,
-    ) -> Result<BackgroundId, ToolError> {
-        let Process { output: pipe, exit, tree } = bash::start(workspace, command).await?;
+    /// Adds a running command.
+    pub(crate) fn add(&self, command: &str, process: Process) -> BackgroundId {
+        let Process { output: pipe, exit, tree } = process;
         let output = Arc::new(Mutex::new(Output::default()));
         let (ended, state) = watch::channel(BackgroundState::Running);
         tokio::spawn(collect(Arc::clone(&output), pipe, exit, ended));
@@ -115,7 +130,7 @@ impl BackgroundProcesses {
         entries.last += 1;
         let id = BackgroundId(entries.last);
         entries.by_id.insert(id, entry);
-        Ok(id)
+        id
     }
 
     /// Waits until a process has ended, at most for this long.
@@ -183,7 +198,7 @@ async fn collect(
 ) {
     let all_read = Notify::new();
     let read = async {
-        let mut chunk = Vec::with_capacity(bash::CHUNK);
+        let mut chunk = Vec::with_capacity(CHUNK);
         while let Ok(1..) = pipe.read_buf(&mut chunk).await {
             lock(&output).push(&chunk);
             chunk.clear();
@@ -194,7 +209,7 @@ async fn collect(
         let code = exit.await.ok().flatten();
         // A reader of the state expects the last output too, but processes that were left running
         // may keep the output open for good.
-        let _ = tokio::time::timeout(bash::QUIET_PERIOD, all_read.notified()).await;
+        let _ = tokio::time::timeout(QUIET_PERIOD, all_read.notified()).await;
         ended.send_replace(BackgroundState::Exited(code));
     };
     tokio::join!(read, wait);

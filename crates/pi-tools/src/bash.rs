@@ -3,12 +3,8 @@
 //! The text for the model is the raw output, including terminal controls. A program that shows it
 //! on a terminal must remove them first.
 
-pub(crate) mod decode;
 mod detached;
-mod output;
 mod report;
-mod saved;
-mod settings;
 mod shell;
 mod spill;
 mod user;
@@ -26,16 +22,15 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::builtin::{Builtin, STRICT};
 use crate::call;
 use crate::executor::ProcessTree;
-use crate::toolset::{Builtin, STRICT};
+use crate::output::{CHUNK, Output, QUIET_PERIOD};
 use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::Workspace;
 
-pub(crate) use output::Output;
 use report::{CommandEnd, Report};
-pub use settings::BashSettings;
-pub(crate) use shell::start;
+use shell::start;
 use spill::{Spill, Spilled};
 use user::UserOutput;
 pub use user::{CommandResult, run_command};
@@ -44,15 +39,10 @@ pub use user::{CommandResult, run_command};
 const MAX_TIMEOUT: f64 = 2_147_483.647;
 /// Minimum time between two progress updates.
 const UPDATE: Duration = Duration::from_millis(100);
-/// How long an open output may be silent after the command has ended.
-pub(crate) const QUIET_PERIOD: Duration = Duration::from_millis(100);
 /// How long processes that were left behind may go on writing after the command has ended.
 const MAX_TRAILING: Duration = Duration::from_secs(2);
 /// How long to wait for killed processes. Only a process that hangs in the kernel takes longer.
 const KILL_WAIT: Duration = Duration::from_secs(5);
-/// Maximum number of bytes read at once. Larger chunks leave the nearer CPU caches before they are
-/// written to a file.
-pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// The arguments of `bash`.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -15,13 +15,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::builtin::{Builtin, STRICT};
 use crate::call;
 use crate::change::{FileChange, run_to_end, unless_aborted, with_note};
 use crate::executor::FileKind;
 use crate::executor::regular::NotRegular;
 use crate::os_error;
 use crate::seen::Fingerprint;
-use crate::toolset::{Builtin, STRICT};
 use crate::truncate::format_size;
 use crate::workspace::{Workspace, check_abort};
 use lines::Original;

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::builtin::Builtin;
 use crate::call;
 use crate::executor::FileKind;
 use crate::listing::{Limit, Listing};
 use crate::mirror::Mirror;
-use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::{self, SearchRoot, Visit};
 use crate::workspace::Workspace;

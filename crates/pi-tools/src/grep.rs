@@ -17,11 +17,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::builtin::Builtin;
 use crate::call;
 use crate::change::unless_aborted;
 use crate::executor::{FileKind, regular};
 use crate::listing::{Limit, Listing};
-use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::{self, SearchRoot, Visit, WalkResults};
 use crate::workspace::{Workspace, aborted};

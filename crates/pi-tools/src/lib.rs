@@ -16,6 +16,7 @@
 mod attach;
 mod background;
 mod bash;
+mod builtin;
 mod call;
 mod change;
 pub mod checkpoint;
@@ -30,6 +31,7 @@ mod locks;
 mod ls;
 mod mirror;
 mod os_error;
+mod output;
 mod paths;
 mod process;
 mod read;
@@ -44,7 +46,7 @@ mod write;
 
 pub use attach::{AttachedFile, Attachment, attach};
 pub use background::{BackgroundId, BackgroundInfo, BackgroundProcesses, BackgroundState};
-pub use bash::{BashSettings, CommandResult, bash, run_command};
+pub use bash::{CommandResult, bash, run_command};
 pub use edit::{edit, preview_edit};
 pub use executor::replace::replace as replace_file;
 pub use executor::{
@@ -60,5 +62,5 @@ pub use process::process;
 pub use read::read;
 pub use seen::ChangedFilePolicy;
 pub use truncate::{TruncatedBy, Truncation};
-pub use workspace::Workspace;
+pub use workspace::{BashSettings, Workspace};
 pub use write::write;

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::builtin::Builtin;
 use crate::call;
 use crate::collation::SortKey;
 use crate::executor::{DirectoryEntry, FileKind};
 use crate::listing::{Limit, Listing};
 use crate::os_error;
-use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::not_found;
 use crate::workspace::{Workspace, aborted};

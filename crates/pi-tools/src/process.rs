@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::background::{BackgroundId, BackgroundInfo, BackgroundProcesses, BackgroundState};
+use crate::background::{BackgroundId, BackgroundInfo, BackgroundProcesses};
+use crate::builtin::Builtin;
 use crate::call;
-use crate::toolset::Builtin;
 
 /// The arguments of `process`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -87,16 +87,16 @@ async fn execute(
     }
     let (info, output) = background.info(id).zip(background.output(id)).ok_or_else(unknown)?;
     if let Action::Stop = arguments.action {
-        let text = format!("Process {id} {}.", describe(info.state));
-        return Ok(ToolOutput::text(text).with_details(data(&info)));
+        let text = format!("Process {id} {}.", info.state.describe());
+        return Ok(ToolOutput::text(text).with_details(info.data()));
     }
     let mut text = match output.content.as_str() {
         "" => "(no output)",
         content => content,
     }
     .to_owned();
-    let mut details = data(&info);
-    let mut notice = format!("Process {id} {}", describe(info.state));
+    let mut details = info.data();
+    let mut notice = format!("Process {id} {}", info.state.describe());
     if output.truncated {
         let total = output.total_lines;
         notice = format!(
@@ -114,32 +114,13 @@ fn list(processes: &[BackgroundInfo]) -> ToolOutput {
         let mut lines = info.command.lines();
         let first = lines.next().unwrap_or_default();
         let more = if lines.next().is_some() { " ..." } else { "" };
-        format!("{} {}: {first}{more}", info.id, describe(info.state))
+        format!("{} {}: {first}{more}", info.id, info.state.describe())
     };
     let text = match processes {
         [] => "No background processes".to_owned(),
         _ => processes.iter().map(line).collect::<Vec<_>>().join("\n"),
     };
-    let details = json!({ "processes": processes.iter().map(data).collect::<Vec<_>>() });
+    let details =
+        json!({ "processes": processes.iter().map(BackgroundInfo::data).collect::<Vec<_>>() });
     ToolOutput::text(text).with_details(details)
-}
-
-/// Describes a state for the model.
-pub(crate) fn describe(state: BackgroundState) -> String {
-    match state {
-        BackgroundState::Running => "is running".to_owned(),
-        BackgroundState::Exited(Some(code)) => format!("exited with code {code}"),
-        BackgroundState::Exited(None) => "ended without an exit code".to_owned(),
-        BackgroundState::Stopped => "was stopped".to_owned(),
-    }
-}
-
-/// Describes a process for programs.
-pub(crate) fn data(info: &BackgroundInfo) -> Value {
-    let (state, code) = match info.state {
-        BackgroundState::Running => ("running", None),
-        BackgroundState::Exited(code) => ("exited", code),
-        BackgroundState::Stopped => ("stopped", None),
-    };
-    json!({ "id": info.id.number(), "command": info.command, "state": state, "exitCode": code })
 }

@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::builtin::{Builtin, STRICT};
 use crate::call;
 use crate::change::unless_aborted;
 use crate::executor::FileKind;
 use crate::executor::regular::NotRegular;
-use crate::toolset::{Builtin, STRICT};
 use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::{Workspace, aborted};
 use crate::{image, os_error, paths};

@@ -1,5 +1,8 @@
 //! The state that the tools of one agent share: executor, working directory and settings.
 
+mod saved;
+mod settings;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -10,12 +13,13 @@ use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
 use crate::background::BackgroundProcesses;
-use crate::bash::BashSettings;
 use crate::executor::{Executor, PathPredicate};
 use crate::image::ImageSettings;
 use crate::locks::Locks;
 use crate::paths;
 use crate::seen::{ChangedFilePolicy, Fingerprint, Seen};
+pub(crate) use saved::{LOG, SavedOutput};
+pub use settings::BashSettings;
 
 /// A working directory on an executor, with the settings of its tools.
 ///

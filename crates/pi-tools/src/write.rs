@@ -10,12 +10,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::builtin::{Builtin, STRICT};
 use crate::call;
 use crate::change::{FileChange, run_to_end, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
 use crate::seen::{Fingerprint, Fingerprinting};
-use crate::toolset::{Builtin, STRICT};
 use crate::workspace::{Workspace, check_abort};
 
 /// The arguments of `write`.

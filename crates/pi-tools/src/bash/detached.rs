@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use pi_agent::{Invocation, ToolError, ToolOutput};
 
-use super::Arguments;
-use crate::background::{BackgroundProcesses, BackgroundState};
-use crate::process;
+use super::{Arguments, start};
+use crate::background::{BackgroundId, BackgroundProcesses, BackgroundState};
 use crate::workspace::Workspace;
 
 /// How long a command is watched before the call returns.
@@ -49,11 +48,11 @@ pub(super) async fn execute(
         "" => String::new(),
         content => format!("{content}\n\n"),
     };
-    let details = Some(process::data(&info));
+    let details = Some(info.data());
     let done = match info.state {
         BackgroundState::Running | BackgroundState::Stopped => format!(
             "{so_far}[Process {id} {}. Use the process tool to read its output or to stop it.]",
-            process::describe(info.state)
+            info.state.describe()
         ),
         // The command may have left processes running on purpose, so it stays in the list.
         BackgroundState::Exited(Some(0)) => format!(
@@ -70,4 +69,15 @@ pub(super) async fn execute(
         }
     };
     Ok(ToolOutput::text(done).with_details(details))
+}
+
+impl BackgroundProcesses {
+    /// Starts a command in the shell of the workspace.
+    pub async fn start(
+        &self,
+        workspace: &Workspace,
+        command: &str,
+    ) -> Result<BackgroundId, ToolError> {
+        Ok(self.add(command, start(workspace, command).await?))
+    }
 }

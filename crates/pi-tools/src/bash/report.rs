@@ -6,8 +6,8 @@ use std::time::Duration;
 use pi_agent::{ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use super::output::Output;
 use super::spill::{Incomplete, Spilled};
+use crate::output::Output;
 use crate::truncate::{MAX_BYTES, TruncatedBy, Truncation, format_size};
 
 /// The end of a command.

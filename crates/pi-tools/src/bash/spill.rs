@@ -6,8 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::BashSettings;
-use super::saved::{LOG, SavedOutput};
+use crate::workspace::{BashSettings, LOG, SavedOutput};
 
 /// Output that is written to a file if it becomes too long.
 #[derive(Debug)]

@@ -7,12 +7,11 @@ use pi_protocol::CancelToken;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
-use super::decode::Decoder;
-use super::output::Output;
 use super::report::{CommandEnd, with_notes};
 use super::shell::start_in;
 use super::spill::Spill;
-use super::{CHUNK, Progress, Run};
+use super::{Progress, Run};
+use crate::output::{CHUNK, Decoder, Output};
 use crate::terminal_text::TerminalFilter;
 use crate::workspace::Workspace;
 

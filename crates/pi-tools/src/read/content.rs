@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use pi_protocol::CancelToken;
 
 use super::select::Selection;
-use crate::bash::decode::Decoder;
 use crate::image;
+use crate::output::Decoder;
 use crate::seen::{Fingerprint, Fingerprinting};
 
 /// Bytes that are examined of a text. Counting the lines of more would take too long, and is more

@@ -1,8 +1,18 @@
 //! The output of a command as text, in bounded memory: the start and the end of long output.
 
-use super::decode::Decoder;
+mod decode;
+
+use std::time::Duration;
+
+pub(crate) use decode::Decoder;
+
 use crate::truncate::{MAX_BYTES, MAX_LINES, Truncation, tail};
 
+/// How long an open output may be silent after the command has ended.
+pub(crate) const QUIET_PERIOD: Duration = Duration::from_millis(100);
+/// Maximum number of bytes read at once. Larger chunks leave the nearer CPU caches before they are
+/// written to a file.
+pub(crate) const CHUNK: usize = 64 * 1024;
 /// Bytes kept of the start, and at least of the end.
 const KEPT: usize = 512 * 1024;
 /// Bytes that are decoded, counted and copied at once, so that they stay in the nearest CPU cache.

@@ -32,7 +32,7 @@ pub struct BashSettings {
     pub output_directory: Option<PathBuf>,
     /// Maximum size of the saved output of a command in bytes.
     pub output_limit: u64,
-    pub(super) saved: SavedOutput,
+    pub(crate) saved: SavedOutput,
 }
 
 impl Default for BashSettings {

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const PREFIX: &str = "pi-bash-";
 const LOCK: &str = ".lock";
-pub(super) const LOG: &str = ".log";
+pub(crate) const LOG: &str = ".log";
 
 /// The files of one session. Clones share them; the last one removes them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SavedOutput(Arc<Mutex<Option<Files>>>);
+pub(crate) struct SavedOutput(Arc<Mutex<Option<Files>>>);
 
 #[derive(Debug)]
 struct Files {
@@ -28,7 +28,7 @@ struct Files {
 
 impl SavedOutput {
     /// Creates a file for output, which only the user can read. Its name ends with `suffix`.
-    pub(super) fn create(&self, directory: &Path, suffix: &str) -> io::Result<(File, PathBuf)> {
+    pub(crate) fn create(&self, directory: &Path, suffix: &str) -> io::Result<(File, PathBuf)> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let files = match &mut *files {
             Some(files) if files.directory == directory => files,
