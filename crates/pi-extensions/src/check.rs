@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::access::Access;
+use crate::host::JsThread;
 use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
 use crate::resolve::{self, Request, Resolved};
-use crate::thread::{JsThread, ThreadOptions};
+use crate::thread::ThreadOptions;
 use analyze::{Analysis, Place};
 
 /// Something that would not work.
@@ -160,7 +161,7 @@ async fn describe(analyses: &[(PathBuf, Analysis)]) -> Result<Realm, CheckError>
         access: Access::default(),
         process: ProcessOptions::new("/"),
         cache: None,
-        is_test: false,
+        areas: &[],
         reporter: Arc::new(|_| {}),
     });
     let thread = thread.map_err(|error| failed(error.to_string()))?;

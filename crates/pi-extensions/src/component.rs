@@ -3,82 +3,11 @@
 //! The component itself stays on the JavaScript thread, under a number. The screen draws frames and
 //! must not wait for JavaScript that is busy: lines that come late are shown in a later frame.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use pi_coding_agent::extension::{Component, ComponentFactory, ComponentHandle, ComponentMessage};
+use pi_coding_agent::extension::{Component, ComponentFactory, ComponentMessage};
 use rquickjs::{Ctx, IntoJs as _, Value};
 use serde_json::Value as JsonValue;
 
-use crate::host::Host;
-use crate::native::report_uncaught;
-use crate::thread::WeakJsThread;
-
-/// The number of a component, which JavaScript gave it.
-pub(crate) type ComponentId = u32;
-
-/// The components of a thread that are on the screen.
-#[derive(Debug, Default)]
-pub(crate) struct Shown(RefCell<BTreeMap<ComponentId, Link>>);
-
-impl Shown {
-    pub(crate) fn insert(&self, id: ComponentId, link: Link) {
-        self.0.borrow_mut().insert(id, link);
-    }
-
-    pub(crate) fn remove(&self, id: ComponentId) {
-        self.0.borrow_mut().remove(&id);
-    }
-
-    /// Sends a message of a component to its screen.
-    pub(crate) fn send(&self, id: ComponentId, message: ComponentMessage) {
-        if let Some(link) = self.0.borrow().get(&id) {
-            link.send(message);
-        }
-    }
-
-    /// Requests a frame for all components.
-    pub(crate) fn redraw(&self) {
-        for link in self.0.borrow().values() {
-            link.send(ComponentMessage::Redraw);
-        }
-    }
-}
-
-/// The way from a component to its screen. Messages wait until the screen has built the component.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Link(Arc<Mutex<LinkState>>);
-
-#[derive(Debug, Default)]
-struct LinkState {
-    handle: Option<ComponentHandle>,
-    waiting: Vec<ComponentMessage>,
-}
-
-impl Link {
-    fn state(&self) -> MutexGuard<'_, LinkState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn send(&self, message: ComponentMessage) {
-        let mut state = self.state();
-        match &state.handle {
-            Some(handle) => handle.send(message),
-            // The first frame is drawn anyway.
-            None if message == ComponentMessage::Redraw => {}
-            None => state.waiting.push(message),
-        }
-    }
-
-    fn attach(&self, handle: ComponentHandle) {
-        let mut state = self.state();
-        for message in state.waiting.drain(..) {
-            handle.send(message);
-        }
-        state.handle = Some(handle);
-    }
-}
+use crate::host::{ComponentId, Host, Link, WeakJsThread};
 
 /// Returns the factory of a component for the screen.
 pub(crate) fn factory(thread: WeakJsThread, id: ComponentId, link: Link) -> ComponentFactory {
@@ -150,7 +79,7 @@ impl JsComponent {
                 call(ctx, host, function, values)
             });
             if let Err(error) = called {
-                report_uncaught(ctx, host, &error);
+                host.report_uncaught(ctx, &error);
             }
         });
     }

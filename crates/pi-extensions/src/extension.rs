@@ -5,15 +5,7 @@
 
 pub(crate) mod answer;
 mod bash;
-mod command;
-mod handle;
-mod listeners;
-mod login;
-mod output;
 mod partial;
-mod provider;
-mod router;
-mod tool;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -28,26 +20,16 @@ use rquickjs::IntoJs as _;
 use serde_json::Value;
 
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Loaded};
+use crate::host::{Arguments, ExtensionId, JsThread, Listeners, Loaded, function};
 use crate::hosting::ExtensionHost;
-use crate::native::function;
-use crate::thread::{Arguments, JsThread};
 use crate::value::to_js;
 
 use bash::JsOperations;
-pub(crate) use command::{argument_completer, command_handler};
-pub(crate) use handle::JsHandle;
-pub(crate) use listeners::{Listeners, is_progress};
-pub(crate) use login::provider_login;
-pub(crate) use output::output_from_json;
 use partial::{Lent, Partial};
-pub(crate) use provider::JsProvider;
-pub(crate) use router::router;
-pub(crate) use tool::JsTool;
 
 /// An extension file on a JavaScript thread.
 #[derive(Debug)]
-pub struct JsExtension {
+pub(crate) struct JsExtension {
     host: ExtensionHost,
     /// Set when the extension is loaded.
     thread: OnceLock<JsThread>,
@@ -58,7 +40,8 @@ pub struct JsExtension {
 }
 
 impl JsExtension {
-    pub(crate) fn new(host: ExtensionHost, id: ExtensionId, source: &SourceInfo) -> Self {
+    pub(crate) fn new(host: ExtensionHost, source: &SourceInfo) -> Self {
+        let id = host.next_id();
         let path = source.path.to_string_lossy().into_owned().into();
         let (thread, source) = (OnceLock::new(), source.clone());
         Self { host, thread, id, path, source, listeners: Listeners::default() }

@@ -1,9 +1,18 @@
-//! The state of one JavaScript thread, as native functions see it.
+//! The state of one JavaScript thread, as native functions see it, and what they are made of.
 
+mod bounded;
+mod call;
+mod js_thread;
+mod listeners;
+mod poster;
+mod shown;
+
+use std::any::{Any, TypeId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Instant;
 
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
@@ -14,21 +23,22 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
 use crate::actions::Actions;
-use crate::component::Shown;
 use crate::engine::Clock;
 use crate::error::{ScriptError, files_of_stack};
-use crate::extension::Listeners;
 use crate::host_process::ProcessState;
-use crate::native::child::Children;
-use crate::native::fs::{Descriptors, Watch};
-use crate::native::{Areas, Outcome, function};
 use crate::report::Report;
 use crate::source::cache::Cache;
 use crate::source::map::PositionMap;
-use crate::thread::{Task, WeakJsThread};
 use crate::value::Json;
 
-pub(crate) use crate::poster::Poster;
+pub(crate) use call::{Answer, Call, Natives, Outcome, Thrown, function, object};
+pub(crate) use js_thread::{Arguments, Called, JsThread, WeakJsThread};
+pub(crate) use listeners::{Listeners, is_progress};
+pub(crate) use poster::Poster;
+pub(crate) use shown::{ComponentId, Link, Shown};
+
+/// Work on a JavaScript thread.
+pub(crate) type Task = Box<dyn FnOnce(&Ctx<'_>, &Host) + Send>;
 
 /// A number that identifies an extension within its thread.
 pub(crate) type ExtensionId = u32;
@@ -38,29 +48,23 @@ pub(crate) type ExtensionId = u32;
 pub(crate) struct Host(Rc<State>);
 
 pub(crate) struct State {
-    /// Weak, so that the thread ends when the last [`crate::thread::JsThread`] is gone.
+    /// Weak, so that the thread ends when the last [`JsThread`] is gone.
     tasks: mpsc::WeakUnboundedSender<Task>,
     /// The runtime of the session. What belongs to the session runs there, so that a busy
     /// extension does not stop it.
     main: Handle,
-    /// The thread runs tests of extensions, which may start sessions.
-    pub(crate) is_test: bool,
     pub(crate) access: Access,
     pub(crate) process: ProcessState,
     clock: Rc<Clock>,
-    /// Open files.
-    pub(crate) descriptors: Descriptors,
-    /// Watches of files.
-    pub(crate) watches: RefCell<BTreeMap<u64, Watch>>,
-    /// Programs that JavaScript started.
-    pub(crate) children: Children,
+    /// Time at which the thread started.
+    pub(crate) started: Instant,
     pub(crate) cache: Cache,
     /// Position maps of the compiled files, by name.
     pub(crate) maps: RefCell<BTreeMap<String, PositionMap>>,
     /// Components on the screen.
     pub(crate) shown: Shown,
-    /// What native functions keep.
-    pub(crate) areas: Areas,
+    /// What areas of native functions keep, by type.
+    areas: RefCell<BTreeMap<TypeId, Rc<dyn Any>>>,
     extensions: RefCell<BTreeMap<ExtensionId, Loaded>>,
     /// Functions of `js/host/main.js` that Rust calls.
     entry: RefCell<Option<Persistent<Object<'static>>>>,
@@ -79,8 +83,6 @@ pub(crate) struct State {
 
 /// What the JavaScript of a thread can see and reach outside of the engine, and the time it has.
 pub(crate) struct Outside {
-    /// The thread runs tests of extensions.
-    pub(crate) is_test: bool,
     pub(crate) access: Access,
     pub(crate) process: ProcessState,
     pub(crate) clock: Rc<Clock>,
@@ -136,21 +138,18 @@ impl Host {
         cache: Cache,
         reporter: Arc<dyn Fn(Report) + Send + Sync>,
     ) -> Self {
-        let Outside { is_test, access, process, clock } = outside;
+        let Outside { access, process, clock } = outside;
         Self(Rc::new(State {
             tasks,
             main,
-            is_test,
             access,
             process,
             clock,
-            descriptors: Descriptors::default(),
-            watches: RefCell::default(),
-            children: Children::default(),
+            started: Instant::now(),
             cache,
             maps: RefCell::default(),
             shown: Shown::default(),
-            areas: Areas::default(),
+            areas: RefCell::default(),
             extensions: RefCell::default(),
             entry: RefCell::default(),
             waiting: RefCell::default(),
@@ -168,6 +167,13 @@ impl Host {
         let number = self.next.get();
         self.next.set(number + 1);
         number
+    }
+
+    /// Returns what an area of native functions keeps from call to call.
+    pub(crate) fn area<T: Default + 'static>(&self) -> Rc<T> {
+        let mut areas = self.areas.borrow_mut();
+        let area = areas.entry(TypeId::of::<T>()).or_insert_with(|| Rc::new(T::default()));
+        Rc::clone(area).downcast().unwrap_or_default()
     }
 
     /// Asks for the callbacks of `process.nextTick` to run.
@@ -200,8 +206,15 @@ impl Host {
         // Listeners of the signal may throw; that is reported as of any other code.
         let number = Value::new_number(ctx.clone(), number as f64);
         if let Err(error) = self.call_entry(ctx, "abortCall", vec![number]) {
-            crate::native::report_uncaught(ctx, self, &error);
+            self.report_uncaught(ctx, &error);
         }
+    }
+
+    /// Reports an error that was thrown where no caller could catch it.
+    pub(crate) fn report_uncaught(&self, ctx: &Ctx<'_>, error: &rquickjs::Error) {
+        let error = ScriptError::catch(ctx, error);
+        let extension = self.owner_of_stack(&error.stack).map(|(_, path)| path.to_string());
+        self.report(Report::new(extension, "uncaught", error.stack));
     }
 
     /// Returns the runtime of the session.
@@ -442,8 +455,7 @@ impl Host {
 
     /// Drops every value of the engine. Called before the engine ends.
     pub(crate) fn clear(&self) {
-        self.children.end();
-        self.watches.borrow_mut().clear();
+        self.areas.take();
         self.entry.borrow_mut().take();
         self.waiting.borrow_mut().clear();
         self.extensions.borrow_mut().clear();

@@ -6,16 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::extension::{Extension, ExtensionError};
+use pi_coding_agent::extension::ExtensionError;
 use pi_coding_agent::resources::SourceInfo;
 
 use crate::access::{Access, InvalidRights, Rights};
-use crate::extension::JsExtension;
+use crate::host::{ExtensionId, JsThread};
 use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
-use crate::process::{ProcessExtension, is_manifest};
 use crate::report::Report;
-use crate::thread::{JsThread, ThreadOptions};
+use crate::thread::ThreadOptions;
 
 /// Properties of a host.
 #[derive(Clone)]
@@ -103,16 +102,6 @@ impl ExtensionHost {
         Self(Arc::new(Shared { options, access, threads, next }))
     }
 
-    /// Returns the extension of a file, a new one for each session. The file is read when the
-    /// extension is loaded.
-    pub fn open(&self, source: &SourceInfo) -> Arc<dyn Extension> {
-        if is_manifest(&source.path) {
-            return Arc::new(ProcessExtension::new(self.clone(), source));
-        }
-        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
-        Arc::new(JsExtension::new(self.clone(), id, source))
-    }
-
     /// Returns the thread of an extension file; the first call starts it. Called within the tokio
     /// runtime of the session.
     pub(crate) fn thread(&self, source: &SourceInfo) -> Result<JsThread, ExtensionError> {
@@ -129,17 +118,16 @@ impl ExtensionHost {
             return Ok(thread.clone());
         }
         let HostOptions { limits, process, cache, reporter, .. } = self.0.options.clone();
-        let thread = JsThread::start(ThreadOptions {
-            limits,
-            access,
-            process,
-            cache,
-            is_test: false,
-            reporter,
-        })
-        .map_err(ExtensionError::with_source)?;
+        let thread =
+            JsThread::start(ThreadOptions { limits, access, process, cache, areas: &[], reporter })
+                .map_err(ExtensionError::with_source)?;
         threads.insert(package, thread.clone());
         Ok(thread)
+    }
+
+    /// Returns the number of a new extension.
+    pub(crate) fn next_id(&self) -> ExtensionId {
+        self.0.next.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(crate) fn options(&self) -> &HostOptions {

@@ -7,7 +7,8 @@
 //!
 //! Where to start reading:
 //!
-//! - `hosting`: [`ExtensionHost`], which opens files as extensions. `extension`: one of them.
+//! - `hosting`: [`ExtensionHost`], which opens files as extensions (`open`). `extension`: one of them;
+//!   `registered`: what it registers.
 //! - `thread`: a thread with a runtime. Everything on it is a task that was posted to it.
 //! - `host`: the state of the thread; promises for Rust futures, replies of JavaScript promises.
 //! - `source`: a file of TypeScript or JavaScript becomes a function.
@@ -32,8 +33,9 @@ mod hosting;
 mod limits;
 mod modules;
 mod native;
-mod poster;
+mod open;
 mod process;
+mod registered;
 mod render;
 mod report;
 mod resolve;
@@ -43,11 +45,9 @@ mod thread;
 mod value;
 
 pub use access::{Access, Grant, InvalidRights, Rights};
-pub use extension::JsExtension;
 pub use host_process::{
     InheritedStreams, OutputStream, OutputWriter, ProcessOptions, TerminalSize,
 };
 pub use hosting::{AccessRule, ExtensionAccess, ExtensionHost, HostOptions};
 pub use limits::Limits;
 pub use report::Report;
-pub use thread::{JsThread, ThreadOptions};

@@ -5,15 +5,14 @@
 
 mod ai;
 mod buffer;
-mod call;
-pub(crate) mod child;
+mod child;
 mod colors;
 mod console;
 mod crypto;
 mod editor;
 pub(crate) mod errno;
 mod events;
-pub(crate) mod fs;
+mod fs;
 mod http;
 mod keys;
 mod locale;
@@ -25,23 +24,23 @@ mod os_network;
 mod process;
 mod session;
 mod text;
-pub(crate) mod timers;
+mod timers;
 mod tools;
 mod ui;
 mod url;
 mod yaml;
 mod zlib;
 
-pub(crate) use call::{Answer, Call, Natives, Outcome, Thrown, function};
-pub(crate) use timers::{report_uncaught, run_ticks};
-
 use rquickjs::{Ctx, Function};
 
 use crate::error::NativeError;
-use crate::host::Host;
+use crate::host::{Host, Natives, function, object};
 
-/// The areas, each with its tables of functions.
-const AREAS: &[(&str, &[Natives])] = &[
+/// An area: its name, and tables of functions.
+pub(crate) type Area = (&'static str, &'static [Natives]);
+
+/// The areas of all threads.
+const AREAS: &[Area] = &[
     ("buffer", &[buffer::FUNCTIONS]),
     ("child", &[child::FUNCTIONS]),
     ("colors", &[colors::FUNCTIONS]),
@@ -60,7 +59,6 @@ const AREAS: &[(&str, &[Natives])] = &[
     ("modules", &[modules::FUNCTIONS]),
     ("os", &[os::FUNCTIONS]),
     ("process", &[process::FUNCTIONS]),
-    ("testing", &[crate::testing::FUNCTIONS]),
     ("text", &[text::FUNCTIONS]),
     ("timers", &[timers::FUNCTIONS]),
     ("tools", &[tools::FUNCTIONS]),
@@ -69,33 +67,22 @@ const AREAS: &[(&str, &[Natives])] = &[
     ("url", &[url::FUNCTIONS]),
 ];
 
-/// What native functions keep from call to call.
-#[derive(Default)]
-pub(crate) struct Areas {
-    dialogs: ui::Dialogs,
-    editors: editor::Editors,
-    exchanges: http::Exchanges,
-    input: ui::Input,
-    requests: ai::Requests,
-    run: session::CurrentRun,
-    sockets: net::Sockets,
-    pub(crate) tests: crate::testing::Sessions,
-    times: process::Times,
-    tools: tools::Calls,
-    web: http::Web,
-}
-
-/// Returns the function that builds an area by its name.
-pub(crate) fn provider<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
-    function(ctx, host, |call| {
+/// Returns the function that builds an area by its name; `further` are areas of this thread alone.
+pub(crate) fn provider<'js>(
+    ctx: &Ctx<'js>,
+    host: &Host,
+    further: &'static [Area],
+) -> rquickjs::Result<Function<'js>> {
+    function(ctx, host, move |call| {
         let name = call.text(0)?;
-        if name == "testing" && !call.host.is_test {
-            let message = "pi/test is only available in tests; run them with `pi extension test`";
-            return Err(NativeError::new(message).into());
-        }
-        let found = AREAS.iter().chain(session::AREAS).find(|(area, _)| *area == name);
-        match found {
-            Some((_, tables)) => Ok(call::object(call.ctx(), call.host, tables)?.into_value()),
+        let mut areas = AREAS.iter().chain(session::AREAS).chain(further);
+        match areas.find(|(area, _)| *area == name) {
+            Some((_, tables)) => Ok(object(call.ctx(), call.host, tables)?.into_value()),
+            None if name == "testing" => {
+                let message =
+                    "pi/test is only available in tests; run them with `pi extension test`";
+                Err(NativeError::new(message).into())
+            }
             None => Err(NativeError::new(format!("no native functions for {name}")).into()),
         }
     })

@@ -8,8 +8,7 @@ use rquickjs::IntoJs as _;
 use serde_json::{Value, json};
 
 use crate::component;
-use crate::host::ExtensionId;
-use crate::thread::WeakJsThread;
+use crate::host::{ExtensionId, WeakJsThread};
 use crate::value::Json;
 
 /// Returns the target of a registration, in the words of `js/pi/renderers.js`.

@@ -13,11 +13,10 @@ use serde::Deserialize;
 
 use crate::access::Access;
 use crate::error::ScriptError;
+use crate::host::JsThread;
 use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
-use crate::thread::{JsThread, ThreadOptions};
-
-pub(crate) use session::{FUNCTIONS, Sessions};
+use crate::thread::ThreadOptions;
 
 /// The result of one test.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -47,7 +46,7 @@ pub async fn run_file(
         access: Access::default(),
         process,
         cache: None,
-        is_test: true,
+        areas: &[("testing", &[session::FUNCTIONS])],
         reporter: Arc::new(move |report| {
             let mut errors = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             errors.push(report.error);

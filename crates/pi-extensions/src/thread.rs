@@ -1,90 +1,38 @@
 //! A thread with a JavaScript runtime. Everything that runs on it is a task that was posted to it.
 
-mod bounded;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use pi_agent::BoxFuture;
-use rquickjs::{Ctx, IntoJs as _, Value};
+use rquickjs::Ctx;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::access::Access;
 use crate::engine::Engine;
 use crate::error::{STOPPED, ScriptError};
-use crate::host::{ExtensionId, Host, Outside, Reply};
+use crate::host::{Host, JsThread, Outside, Task};
 use crate::host_process::{ProcessOptions, ProcessState};
 use crate::limits::Limits;
-use crate::poster::Poster;
+use crate::modules;
+use crate::native::{self, Area};
 use crate::report::Report;
 use crate::source::cache::Cache;
-use crate::value::Plain;
-use crate::{modules, native};
-
-/// Time for which a frame of the screen waits for JavaScript.
-const PATIENCE: Duration = Duration::from_millis(30);
-
-/// Work on a JavaScript thread.
-pub(crate) type Task = Box<dyn FnOnce(&Ctx<'_>, &Host) + Send>;
-
-/// The value of a call, or what it threw.
-pub(crate) type Called = BoxFuture<'static, Result<serde_json::Value, ScriptError>>;
-
-/// The arguments of a call.
-pub(crate) enum Arguments {
-    Plain(Vec<Plain>),
-    Built(Build),
-}
-
-/// Makes arguments on the thread.
-type Build = Box<dyn for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<Value<'js>>> + Send>;
-
-impl Arguments {
-    /// Arguments that need the engine: functions, or the number of something new.
-    pub(crate) fn built(
-        build: impl for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<Value<'js>>>
-        + Send
-        + 'static,
-    ) -> Self {
-        Self::Built(Box::new(build))
-    }
-
-    pub(crate) fn build<'js>(
-        self,
-        ctx: &Ctx<'js>,
-        host: &Host,
-    ) -> rquickjs::Result<Vec<Value<'js>>> {
-        match self {
-            Self::Plain(values) => values.into_iter().map(|value| value.into_js(ctx)).collect(),
-            Self::Built(build) => build(ctx, host),
-        }
-    }
-}
-
-impl From<Vec<Plain>> for Arguments {
-    fn from(values: Vec<Plain>) -> Self {
-        Self::Plain(values)
-    }
-}
 
 /// Properties of a JavaScript thread.
-pub struct ThreadOptions {
+pub(crate) struct ThreadOptions {
     /// Limits of the runtime.
-    pub limits: Limits,
+    pub(crate) limits: Limits,
     /// What the JavaScript may reach.
-    pub access: Access,
+    pub(crate) access: Access,
     /// The process that the JavaScript sees.
-    pub process: ProcessOptions,
+    pub(crate) process: ProcessOptions,
     /// Directory of compiled code; `None` keeps nothing.
-    pub cache: Option<PathBuf>,
-    /// The thread runs tests of extensions, which may start sessions.
-    pub is_test: bool,
+    pub(crate) cache: Option<PathBuf>,
+    /// Areas of native functions that other threads do not have.
+    pub(crate) areas: &'static [Area],
     /// Receives errors that no call returns.
-    pub reporter: Arc<dyn Fn(Report) + Send + Sync>,
+    pub(crate) reporter: Arc<dyn Fn(Report) + Send + Sync>,
 }
 
 impl std::fmt::Debug for ThreadOptions {
@@ -93,33 +41,9 @@ impl std::fmt::Debug for ThreadOptions {
     }
 }
 
-/// A thread with a JavaScript runtime. It ends when the last clone is dropped.
-#[derive(Clone, Debug)]
-pub struct JsThread {
-    tasks: mpsc::UnboundedSender<Task>,
-    /// The screen waits for an answer that did not come in time.
-    late: Arc<AtomicBool>,
-}
-
-/// A thread, without keeping it alive.
-#[derive(Clone, Debug)]
-pub(crate) struct WeakJsThread(mpsc::WeakUnboundedSender<Task>, Arc<AtomicBool>);
-
-impl WeakJsThread {
-    /// Returns the thread if it is still used.
-    pub(crate) fn upgrade(&self) -> Option<JsThread> {
-        self.0.upgrade().map(|tasks| JsThread { tasks, late: Arc::clone(&self.1) })
-    }
-}
-
 impl JsThread {
-    /// Returns a handle that does not keep the thread alive.
-    pub(crate) fn downgrade(&self) -> WeakJsThread {
-        WeakJsThread(self.tasks.downgrade(), Arc::clone(&self.late))
-    }
-
     /// Starts a thread. What belongs to the session runs on the current tokio runtime.
-    pub fn start(options: ThreadOptions) -> std::io::Result<Self> {
+    pub(crate) fn start(options: ThreadOptions) -> std::io::Result<Self> {
         // Unbounded: a task is small, and the caller that posts one mostly waits for its result.
         let (tasks, receiver) = mpsc::unbounded_channel();
         let weak = tasks.downgrade();
@@ -130,81 +54,7 @@ impl JsThread {
             .name("extensions".to_owned())
             .stack_size(stack)
             .spawn(move || run(options, &main, weak, receiver))?;
-        Ok(Self { tasks, late: Arc::default() })
-    }
-
-    /// Returns a way to post tasks that does not keep the thread alive.
-    pub(crate) fn poster(&self) -> Poster {
-        Poster::new(self.tasks.downgrade())
-    }
-
-    /// Runs a task on the thread.
-    pub(crate) fn post(&self, task: impl FnOnce(&Ctx<'_>, &Host) + Send + 'static) {
-        // The receiver lives as long as this sender.
-        let _ = self.tasks.send(Box::new(task));
-    }
-
-    /// Calls a function of `js/host/main.js` and returns its value, after waiting for a promise.
-    /// The call is made when the future is polled first.
-    pub(crate) fn call(
-        &self,
-        extension: ExtensionId,
-        function: &'static str,
-        arguments: impl Into<Arguments>,
-    ) -> Called {
-        self.call_boxed(extension, function, arguments.into(), true)
-    }
-
-    /// Calls a function like [`Self::call`] without a use for its value.
-    pub(crate) fn run(
-        &self,
-        extension: ExtensionId,
-        function: &'static str,
-        arguments: impl Into<Arguments>,
-    ) -> Called {
-        self.call_boxed(extension, function, arguments.into(), false)
-    }
-
-    fn call_boxed(
-        &self,
-        extension: ExtensionId,
-        function: &'static str,
-        arguments: Arguments,
-        wants_value: bool,
-    ) -> Called {
-        let thread = self.clone();
-        Box::pin(async move {
-            let (sender, answer) = oneshot::channel();
-            thread.post(move |ctx, host| {
-                let values = arguments.build(ctx, host);
-                let result = values.and_then(|values| host.call_entry(ctx, function, values));
-                host.reply_with(ctx, extension, result, Reply { wants_value, sender });
-            });
-            answer.await.unwrap_or_else(|_| Err(ScriptError::new("the extension was stopped")))
-        })
-    }
-
-    /// Runs a task for the screen and waits a moment for its result. Without an answer the thread
-    /// counts as late: no other call waits before it has answered, and then it requests a frame.
-    pub(crate) fn call_for_screen<T: Send + 'static>(
-        &self,
-        task: impl FnOnce(&Ctx<'_>, &Host) -> T + Send + 'static,
-    ) -> Option<T> {
-        if self.is_late() {
-            return None;
-        }
-        let (question, reply) = bounded::ask(Arc::clone(&self.late));
-        self.post(move |ctx, host| {
-            if !reply.send(task(ctx, host)) {
-                host.redraw();
-            }
-        });
-        question.wait(PATIENCE)
-    }
-
-    /// Returns true if the thread has not answered the screen in time.
-    pub(crate) fn is_late(&self) -> bool {
-        self.late.load(Ordering::Acquire)
+        Ok(Self::new(tasks))
     }
 }
 
@@ -215,7 +65,7 @@ fn run(
     weak: mpsc::WeakUnboundedSender<Task>,
     mut receiver: mpsc::UnboundedReceiver<Task>,
 ) {
-    let ThreadOptions { limits, access, process, cache, is_test, reporter } = options;
+    let ThreadOptions { limits, access, process, cache, areas, reporter } = options;
     let failed = |error: String| reporter(Report::new(None, "uncaught", error));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
@@ -227,12 +77,12 @@ fn run(
         Err(error) => return failed(error.to_string()),
     };
     let process = ProcessState::new(process, &access);
-    let outside = Outside { is_test, access, process, clock: engine.clock() };
+    let outside = Outside { access, process, clock: engine.clock() };
     let host = Host::new(weak, main.clone(), outside, Cache::new(cache), Arc::clone(&reporter));
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         enter(&engine, &host, &limits, |ctx, host| {
-            if let Err(error) = start(ctx, host) {
+            if let Err(error) = start(ctx, host, areas) {
                 let error = ScriptError::catch(ctx, &error);
                 failed(error.stack);
             }
@@ -256,7 +106,7 @@ fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'
             let error = format!("a native function panicked: {}", text.unwrap_or_default());
             host.report(Report::new(None, "uncaught", error));
         }
-        native::run_ticks(ctx, host);
+        run_ticks(ctx, host);
     });
     if let Some(files) = entered.interrupted {
         let owner = host.owner_of(&files).or_else(|| host.only_caller());
@@ -278,9 +128,24 @@ fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'
     });
 }
 
+/// Runs the callbacks of `process.nextTick` and the microtasks, in turns, until none is left.
+fn run_ticks(ctx: &Ctx<'_>, host: &Host) {
+    loop {
+        if host.take_ticks()
+            && let Err(error) = host.call_entry(ctx, "runTicks", Vec::new())
+        {
+            host.report_uncaught(ctx, &error);
+        }
+        while ctx.execute_pending_job() {}
+        if !host.wants_ticks() {
+            return;
+        }
+    }
+}
+
 /// Evaluates `js/host/main.js`.
-fn start(ctx: &Ctx<'_>, host: &Host) -> rquickjs::Result<()> {
-    let natives = native::provider(ctx, host)?;
+fn start(ctx: &Ctx<'_>, host: &Host, areas: &'static [Area]) -> rquickjs::Result<()> {
+    let natives = native::provider(ctx, host, areas)?;
     let function = modules::compile_host(ctx, host, "pi:main")?;
     let entry = function.call((natives,))?;
     host.set_entry(ctx, entry);

@@ -9,9 +9,7 @@ use rquickjs::IntoJs as _;
 use tokio::sync::mpsc;
 
 use super::{failure, with_signal};
-use crate::host::ExtensionId;
-use crate::native::function;
-use crate::thread::{Arguments, JsThread};
+use crate::host::{Arguments, ExtensionId, JsThread, function};
 
 /// Operations that JavaScript keeps under a number.
 #[derive(Debug)]

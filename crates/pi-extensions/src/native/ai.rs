@@ -10,8 +10,8 @@ use pi_protocol::{PartialJson, json as partial};
 use serde_json::{Map, Value, json};
 
 use crate::error::NativeError;
-use crate::native::{Call, Natives, Thrown, function};
-pub(super) use stream::{FUNCTIONS as STREAMS, Requests};
+use crate::host::{Call, Natives, Thrown, function};
+pub(super) use stream::FUNCTIONS as STREAMS;
 
 pub(super) const FUNCTIONS: Natives = &[
     ("providers", |call| {

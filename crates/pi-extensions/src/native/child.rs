@@ -10,7 +10,7 @@ mod sync;
 mod table;
 
 use crate::error::NativeError;
-use crate::native::{Call, Natives, Thrown};
+use crate::host::{Call, Natives, Thrown};
 use options::SpawnOptions;
 use running::Running;
 pub(crate) use table::Children;
@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: Natives = &[
         let options = SpawnOptions::from_js(call.ctx(), call.host, &call.object(0)?)?;
         let running = options.launch(call.host)?.start()?;
         let pid = running.pid();
-        let id = call.host.children.add(call.host.number(), running);
+        let id = call.host.area::<Children>().add(call.host.number(), running);
         call.reply(vec![id as f64, f64::from(pid)])
     }),
     // Returns `{ pid, status, signal, stdout, stderr, error }`.
@@ -42,7 +42,7 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
     // Closes stream 0, 1 or 2; a waiting read ends.
     ("close", |call| {
-        if let Some(running) = call.host.children.get(call.handle(0)?) {
+        if let Some(running) = call.host.area::<Children>().get(call.handle(0)?) {
             running.close(call.id(1)?);
         }
         call.done()
@@ -56,17 +56,17 @@ pub(super) const FUNCTIONS: Natives = &[
         })
     }),
     // Returns true if the program was running.
-    ("kill", |call| match call.host.children.get(call.handle(0)?) {
+    ("kill", |call| match call.host.area::<Children>().get(call.handle(0)?) {
         Some(running) => call.reply(running.kill(call.integer(1)?)?),
         None => call.reply(false),
     }),
     ("release", |call| {
-        call.host.children.remove(call.handle(0)?);
+        call.host.area::<Children>().remove(call.handle(0)?);
         call.done()
     }),
 ];
 
 fn find(call: &Call<'_, '_>) -> Result<Running, Thrown> {
     let gone = || NativeError::new("the process is closed").with("code", "EBADF");
-    Ok(call.host.children.get(call.handle(0)?).ok_or_else(gone)?)
+    Ok(call.host.area::<Children>().get(call.handle(0)?).ok_or_else(gone)?)
 }

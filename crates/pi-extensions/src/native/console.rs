@@ -1,7 +1,7 @@
 //! Output of `console` and of the standard streams.
 
+use crate::host::{Answer, Call, Natives};
 use crate::host_process::OutputStream;
-use crate::native::{Answer, Call, Natives};
 
 pub(super) const FUNCTIONS: Natives = &[
     ("write", |call| write(call, OutputStream::Console)),

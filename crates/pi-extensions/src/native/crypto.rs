@@ -8,7 +8,7 @@ use rquickjs::Object;
 use sha2::Digest;
 
 use crate::error::NativeError;
-use crate::native::{Answer, Call, Natives, function};
+use crate::host::{Answer, Call, Natives, function};
 use crate::value::Bytes;
 
 mod cipher;

@@ -12,7 +12,7 @@ use pi_tui::{EditorEvent, Line, NoCompleter, Theme, View, text};
 use rquickjs::{Array, Ctx, IntoJs as _, Object, Value};
 
 use crate::error::NativeError;
-use crate::native::{Answer, Call, Natives, Thrown};
+use crate::host::{Answer, Call, Natives, Thrown};
 use crate::value::Plain;
 
 /// Editors that can exist at once: their texts are outside of the memory limit of the engine.
@@ -26,7 +26,7 @@ const MAX_WRITTEN: usize = 32 << 20;
 
 /// The editors of a thread.
 #[derive(Default)]
-pub(super) struct Editors {
+struct Editors {
     editors: RefCell<BTreeMap<u32, Own>>,
     /// `None` is the standard one.
     keymap: RefCell<Option<Keymap>>,
@@ -61,16 +61,16 @@ impl Editors {
 }
 
 pub(super) const FUNCTIONS: Natives = &[
-    ("create", |call| call.reply(call.host.areas.editors.create()?)),
+    ("create", |call| call.reply(call.host.area::<Editors>().create()?)),
     ("free", |call| {
-        call.host.areas.editors.editors.borrow_mut().remove(&call.id(0)?);
+        call.host.area::<Editors>().editors.borrow_mut().remove(&call.id(0)?);
         call.done()
     }),
     ("setKeys", |call| {
         let mut keymap = Keymap::with_defaults(Platform::Unix, &[]);
         // What is wrong in the user's file is reported when it is read.
         let _ = keymap.apply(&call.json(0)?);
-        *call.host.areas.editors.keymap.borrow_mut() = Some(keymap);
+        *call.host.area::<Editors>().keymap.borrow_mut() = Some(keymap);
         call.done()
     }),
     ("text", |call| with(call, |own| own.editor.displayed_text())),
@@ -115,7 +115,8 @@ pub(super) const FUNCTIONS: Natives = &[
     // Handles input; returns the effects, one text each: `changed`, `blocked`, `submit:TEXT`.
     ("input", |call| {
         let data = checked_text(call)?;
-        let mut keymap = call.host.areas.editors.keymap.borrow_mut();
+        let editors = call.host.area::<Editors>();
+        let mut keymap = editors.keymap.borrow_mut();
         let keymap = keymap.get_or_insert_with(|| Keymap::with_defaults(Platform::Unix, &[]));
         with(call, |own| {
             own.spend(data.len());
@@ -136,7 +137,7 @@ pub(super) const FUNCTIONS: Natives = &[
         let theme = Theme::plain();
         let view = View { width: call.columns(1)?, rows: call.columns(2)?, theme: &theme };
         let padding = call.columns(3)?;
-        let visible = call.host.areas.editors.with(call.id(0)?, |own| {
+        let visible = call.host.area::<Editors>().with(call.id(0)?, |own| {
             own.editor.set_padding(padding);
             own.editor.rows(view)
         });
@@ -157,13 +158,14 @@ fn with<'js, T: Default + Into<Plain>>(
     call: &Call<'_, 'js>,
     access: impl FnOnce(&mut Own) -> T,
 ) -> Answer<'js> {
-    call.reply(call.host.areas.editors.with(call.id(0)?, access))
+    call.reply(call.host.area::<Editors>().with(call.id(0)?, access))
 }
 
 /// Returns the text of a call. Refuses one that is too long, or that the editors have no room for.
 fn checked_text(call: &Call<'_, '_>) -> Result<String, Thrown> {
     let text = call.any_text(1)?;
-    let editors = call.host.areas.editors.editors.borrow();
+    let editors = call.host.area::<Editors>();
+    let editors = editors.editors.borrow();
     let written: usize = editors.values().map(|own| own.written).sum();
     if text.len() <= MAX_TEXT && written + text.len() <= MAX_TOTAL {
         return Ok(text);

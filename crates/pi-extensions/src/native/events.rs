@@ -4,8 +4,7 @@ use pi_coding_agent::SystemPromptOptions;
 use pi_coding_agent::extension::QuestionKind;
 
 use crate::error::NativeError;
-use crate::extension::is_progress;
-use crate::native::Natives;
+use crate::host::{Natives, is_progress};
 
 pub(super) const FUNCTIONS: Natives = &[
     // Sets the numbers of the handlers of an event.

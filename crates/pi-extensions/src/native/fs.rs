@@ -15,11 +15,10 @@ mod watch;
 
 use crate::access::PendingApproval;
 use crate::error::NativeError;
-use crate::native::{Call, Natives, Thrown};
+use crate::host::{Call, Natives, Thrown};
 pub(crate) use descriptors::Descriptors;
 use request::{Request, Work};
 pub(super) use watch::FUNCTIONS as WATCHES;
-pub(crate) use watch::Watch;
 
 /// Reads the arguments of an operation and returns its work.
 type Prepare = for<'a, 'js> fn(&mut Request<'a, 'js>) -> Result<Work, NativeError>;

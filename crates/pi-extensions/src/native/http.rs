@@ -14,20 +14,19 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::native::{Call, Natives, Thrown};
+use crate::host::{Call, Host, Natives, Thrown};
 use crate::value::Plain;
 
 /// The state of one exchange.
 #[derive(Default)]
-pub(super) struct Exchange {
+struct Exchange {
     cancel: CancelToken,
     body: Mutex<Option<mpsc::Sender<Vec<u8>>>>,
     response: tokio::sync::Mutex<Option<WebResponse>>,
 }
 
 /// Exchanges by number.
-pub(super) type Exchanges = RefCell<BTreeMap<u64, Arc<Exchange>>>;
+type Exchanges = RefCell<BTreeMap<u64, Arc<Exchange>>>;
 
 /// The client of all requests, made with the variables of the first one.
 #[derive(Default)]
@@ -58,7 +57,7 @@ struct Options {
 pub(super) const FUNCTIONS: Natives = &[
     ("open", |call| {
         let id = call.host.number();
-        call.host.areas.exchanges.borrow_mut().insert(id, Arc::default());
+        call.host.area::<Exchanges>().borrow_mut().insert(id, Arc::default());
         call.reply(id)
     }),
     // `send(id, options, bytes)` resolves with the head of the response.
@@ -75,7 +74,7 @@ pub(super) const FUNCTIONS: Natives = &[
         };
         let Options { url, method, headers, .. } = options;
         let request = WebRequest { method, url, headers, body };
-        let client = call.host.areas.web.client(call.host);
+        let client = call.host.area::<Web>().client(call.host);
         call.promise(async move {
             let response = tokio::select! {
                 response = client.send(request) => response.map_err(failure)?,
@@ -120,7 +119,8 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
     // Ends an exchange; what waits for it fails.
     ("cancel", |call| {
-        if let Some(exchange) = call.host.areas.exchanges.borrow_mut().remove(&call.handle(0)?) {
+        if let Some(exchange) = call.host.area::<Exchanges>().borrow_mut().remove(&call.handle(0)?)
+        {
             exchange.cancel.cancel();
         }
         call.done()
@@ -135,7 +135,7 @@ impl Exchange {
 }
 
 fn found(call: &Call<'_, '_>) -> Result<Option<Arc<Exchange>>, Thrown> {
-    Ok(call.host.areas.exchanges.borrow().get(&call.handle(0)?).map(Arc::clone))
+    Ok(call.host.area::<Exchanges>().borrow().get(&call.handle(0)?).map(Arc::clone))
 }
 
 fn find(call: &Call<'_, '_>) -> Result<Arc<Exchange>, Thrown> {

@@ -3,7 +3,7 @@
 use pi_tui::input::{Decoder, Event, Input, Key, KeyId, KeyKind};
 use serde_json::json;
 
-use crate::native::Natives;
+use crate::host::Natives;
 
 pub(super) const FUNCTIONS: Natives = &[
     // The id of the one key that the data is, and the text that it types.

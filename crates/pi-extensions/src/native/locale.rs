@@ -7,8 +7,7 @@ use jiff::tz::TimeZone;
 use serde_json::json;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::host::Host;
-use crate::native::Natives;
+use crate::host::{Host, Natives};
 
 pub(super) const FUNCTIONS: Natives = &[
     ("localZone", |call| call.reply(local_zone(call.host))),

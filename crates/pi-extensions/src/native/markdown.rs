@@ -3,7 +3,7 @@
 use pi_tui::{highlight, markdown};
 use rquickjs::Array;
 
-use crate::native::Natives;
+use crate::host::Natives;
 
 pub(super) const FUNCTIONS: Natives = &[
     ("tree", |call| {

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::NativeError;
-use crate::host::Host;
+use crate::host::{Host, Natives};
 use crate::modules;
-use crate::native::Natives;
 use crate::resolve::{self, Request, Resolved};
 
 pub(super) const FUNCTIONS: Natives = &[

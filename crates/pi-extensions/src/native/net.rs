@@ -13,8 +13,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Mutex;
 
+use super::http::Web;
 use crate::error::NativeError;
-use crate::native::{Answer, Call, Natives, Thrown};
+use crate::host::{Answer, Call, Natives, Thrown};
 use crate::value::Plain;
 
 /// Bytes of one read.
@@ -24,7 +25,7 @@ type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// A connection or a listener.
-pub(super) struct Socket {
+struct Socket {
     cancel: CancelToken,
     kind: Kind,
 }
@@ -36,7 +37,7 @@ enum Kind {
 }
 
 /// The sockets by their numbers. `std` lock: held only for a look-up.
-pub(super) type Sockets = Arc<std::sync::Mutex<BTreeMap<u64, Arc<Socket>>>>;
+type Sockets = Arc<std::sync::Mutex<BTreeMap<u64, Arc<Socket>>>>;
 
 /// Address of a connection or listener: a path, or host and port.
 #[derive(Deserialize)]
@@ -55,7 +56,7 @@ pub(super) const FUNCTIONS: Natives = &[
             Some(path) => call.host.access.write(Path::new(path))?,
             None => call.host.access.connect(&address.host, address.port)?,
         }
-        let (all, id) = (Arc::clone(&call.host.areas.sockets), call.host.number());
+        let (all, id) = (Arc::clone(&call.host.area::<Sockets>()), call.host.number());
         call.promise(async move {
             let opened = connect(&address).await;
             let (socket, facts) = opened.map_err(|error| failure(&error, "connect", &address))?;
@@ -68,7 +69,7 @@ pub(super) const FUNCTIONS: Natives = &[
             Some(path) => call.host.access.write(Path::new(path))?,
             None => call.host.access.listen(&address.host, address.port)?,
         }
-        let (all, id) = (Arc::clone(&call.host.areas.sockets), call.host.number());
+        let (all, id) = (Arc::clone(&call.host.area::<Sockets>()), call.host.number());
         call.promise(async move {
             let opened = listen(&address).await;
             let (socket, facts) = opened.map_err(|error| failure(&error, "listen", &address))?;
@@ -76,7 +77,7 @@ pub(super) const FUNCTIONS: Natives = &[
         })
     }),
     ("accept", |call| {
-        let (found, all) = (find(call)?, Arc::clone(&call.host.areas.sockets));
+        let (found, all) = (find(call)?, Arc::clone(&call.host.area::<Sockets>()));
         let id = call.host.number();
         call.promise(async move {
             let Some(found) = found else { return Ok(Plain::Nothing) };
@@ -132,7 +133,7 @@ pub(super) const FUNCTIONS: Natives = &[
         })
     }),
     ("close", |call| {
-        let removed = lock(&call.host.areas.sockets).remove(&call.handle(0)?);
+        let removed = lock(&call.host.area::<Sockets>()).remove(&call.handle(0)?);
         if let Some(socket) = removed {
             socket.cancel.cancel();
         }
@@ -151,8 +152,8 @@ fn upgrade<'js>(call: &Call<'_, 'js>) -> Answer<'js> {
     }
     let Options { url, host, port, headers } = call.parse(0)?;
     call.host.access.connect(&host, port)?;
-    let client = call.host.areas.web.client(call.host);
-    let (all, id) = (Arc::clone(&call.host.areas.sockets), call.host.number());
+    let client = call.host.area::<Web>().client(call.host);
+    let (all, id) = (Arc::clone(&call.host.area::<Sockets>()), call.host.number());
     call.promise(async move {
         let method = "GET".to_owned();
         let request = WebRequest { method, url, headers, body: WebBody::Empty };
@@ -175,7 +176,7 @@ fn lock(sockets: &Sockets) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Socket
 }
 
 fn find(call: &Call<'_, '_>) -> Result<Option<Arc<Socket>>, Thrown> {
-    Ok(lock(&call.host.areas.sockets).get(&call.handle(0)?).map(Arc::clone))
+    Ok(lock(&call.host.area::<Sockets>()).get(&call.handle(0)?).map(Arc::clone))
 }
 
 /// Adds a socket and returns its facts with its number.

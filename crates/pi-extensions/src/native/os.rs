@@ -6,7 +6,8 @@ use rustix::process::{Pid, getgid, getuid};
 use serde_json::{Value, json};
 
 use crate::error::NativeError;
-use crate::native::{Natives, errno};
+use crate::host::Natives;
+use crate::native::errno;
 
 pub(super) const FUNCTIONS: Natives = &[
     ("facts", |call| call.reply(facts())),

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::path::Path;
-use std::time::Instant;
 
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
@@ -10,20 +9,15 @@ use tokio::signal::unix::SignalKind;
 
 use crate::access::{FileAccess, Links};
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::native::{Natives, errno};
+use crate::host::{Host, Natives};
+use crate::native::child::Children;
+use crate::native::errno;
 
 /// Times of this process as far as they were reported.
-pub(super) struct Times {
-    started: Instant,
+#[derive(Default)]
+struct Times {
     user: Cell<u64>,
     system: Cell<u64>,
-}
-
-impl Default for Times {
-    fn default() -> Self {
-        Self { started: Instant::now(), user: Cell::default(), system: Cell::default() }
-    }
 }
 
 pub(super) const FUNCTIONS: Natives = &[
@@ -61,7 +55,7 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
     ("facts", |call| call.reply(facts(call.host))),
     // Nanoseconds since the start of the thread.
-    ("nanoseconds", |call| call.reply(call.host.areas.times.started.elapsed().as_nanos() as f64)),
+    ("nanoseconds", |call| call.reply(call.host.started.elapsed().as_nanos() as f64)),
     ("memory", |call| {
         let used = crate::engine::raw::memory_used(call.ctx());
         call.reply(json!({ "resident": resident(), "used": used }))
@@ -73,7 +67,7 @@ pub(super) const FUNCTIONS: Natives = &[
         let used = used.tv_sec as u64 * 1_000_000 + used.tv_nsec as u64 / 1000;
         let Some(in_system) = system_time() else { return call.done() };
         // The system counts its part in ticks. Neither part runs backward when one ends.
-        let times = &call.host.areas.times;
+        let times = call.host.area::<Times>();
         times.system.set(times.system.get().max(in_system));
         times.user.set(times.user.get().max(used.saturating_sub(times.system.get())));
         call.reply(json!({ "user": times.user.get(), "system": times.system.get() }))
@@ -137,7 +131,7 @@ fn change_directory(host: &Host, given: &str) -> Result<(), NativeError> {
 /// Sends a signal to a process, or to a process group if the number is negative; 0 only tests it.
 fn kill(host: &Host, pid: i32, signal: i32) -> Result<(), NativeError> {
     let failed = |number| errno::call_error(number, "kill");
-    if !host.children.is_own(pid.unsigned_abs()) && signal != 0 {
+    if !host.area::<Children>().is_own(pid.unsigned_abs()) && signal != 0 {
         host.access.processes()?;
     }
     let group = Pid::from_raw(pid.checked_abs().unwrap_or(0)).filter(|_| pid != 0);

@@ -14,17 +14,14 @@ mod state;
 mod stream;
 mod tools;
 
-pub(super) use state::CurrentRun;
-
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
 use pi_coding_agent::{AgentRuntime, AgentSession};
 use pi_protocol::CancelToken;
 use pi_session::SessionError;
 use rquickjs::Object;
 
-use super::{Answer, Call, Natives, Thrown, function};
 use crate::error::NativeError;
-use crate::host::{ExtensionId, Host};
+use crate::host::{Answer, Call, ExtensionId, Host, Natives, Thrown, function};
 
 /// The areas of this directory.
 pub(super) const AREAS: &[(&str, &[Natives])] = &[

@@ -7,7 +7,7 @@ mod ansi;
 mod cut;
 mod wrap;
 
-use crate::native::Natives;
+use crate::host::Natives;
 
 pub(super) const FUNCTIONS: Natives = &[
     ("visibleWidth", |call| call.reply(ansi::width(&call.any_text(0)?))),

@@ -1,13 +1,8 @@
-//! Timers, posted back as tasks, and the callbacks of `process.nextTick`.
+//! Timers, posted back as tasks, and requests for the callbacks of `process.nextTick`.
 
 use std::time::Duration;
 
-use rquickjs::Ctx;
-
-use crate::error::ScriptError;
-use crate::host::Host;
-use crate::native::Natives;
-use crate::report::Report;
+use crate::host::Natives;
 
 pub(super) const FUNCTIONS: Natives = &[
     // Calls `fireTimer(kind)` of the entry object after a time.
@@ -27,25 +22,3 @@ pub(super) const FUNCTIONS: Natives = &[
         call.done()
     }),
 ];
-
-/// Runs the callbacks of `process.nextTick` and the microtasks, in turns, until none is left.
-pub(crate) fn run_ticks(ctx: &Ctx<'_>, host: &Host) {
-    loop {
-        if host.take_ticks()
-            && let Err(error) = host.call_entry(ctx, "runTicks", Vec::new())
-        {
-            report_uncaught(ctx, host, &error);
-        }
-        while ctx.execute_pending_job() {}
-        if !host.wants_ticks() {
-            return;
-        }
-    }
-}
-
-/// Reports an error that was thrown where no caller could catch it.
-pub(crate) fn report_uncaught(ctx: &Ctx<'_>, host: &Host, error: &rquickjs::Error) {
-    let error = ScriptError::catch(ctx, error);
-    let extension = host.owner_of_stack(&error.stack).map(|(_, path)| path.to_string());
-    host.report(Report::new(extension, "uncaught", error.stack));
-}

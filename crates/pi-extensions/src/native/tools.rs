@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 
 use self::running::{Running, Settings};
 use crate::error::NativeError;
-use crate::native::Natives;
+use crate::host::Natives;
 
 /// Running calls by number. The settings own the files with long output, which must outlive the
 /// calls.
 #[derive(Default)]
-pub(super) struct Calls {
+struct Calls {
     running: RefCell<BTreeMap<u32, Arc<Running>>>,
     bash: BashSettings,
 }
@@ -38,7 +38,7 @@ pub(super) const FUNCTIONS: Natives = &[
     // `start(name, settings, arguments)`.
     ("start", |call| {
         let (name, settings) = (call.text(0)?, Settings::read(call.json(1)?)?);
-        let calls = &call.host.areas.tools;
+        let calls = call.host.area::<Calls>();
         let bash = calls.bash.clone();
         let running = Running::start(call.host, bash, &name, settings, call.json(2)?)?;
         let number = u32::try_from(call.host.number()).unwrap_or(u32::MAX);
@@ -46,7 +46,7 @@ pub(super) const FUNCTIONS: Natives = &[
         call.reply(number)
     }),
     ("next", |call| {
-        let running = call.host.areas.tools.find(call.id(0)?);
+        let running = call.host.area::<Calls>().find(call.id(0)?);
         call.promise(async move {
             let event = match running {
                 Some(running) => running.next().await,
@@ -56,33 +56,33 @@ pub(super) const FUNCTIONS: Natives = &[
         })
     }),
     ("cancel", |call| {
-        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+        if let Some(running) = call.host.area::<Calls>().find(call.id(0)?) {
             running.cancel();
         }
         call.done()
     }),
     ("close", |call| {
-        if let Some(running) = call.host.areas.tools.running.borrow_mut().remove(&call.id(0)?) {
+        if let Some(running) = call.host.area::<Calls>().running.borrow_mut().remove(&call.id(0)?) {
             running.cancel();
         }
         call.done()
     }),
     // `answer(number, operation, bytes, value)`.
     ("answer", |call| {
-        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+        if let Some(running) = call.host.area::<Calls>().find(call.id(0)?) {
             running.operations.answer(call.id(1)?, call.optional_bytes(2)?, call.json(3)?);
         }
         call.done()
     }),
     // `refuse(number, operation, code, text)`.
     ("refuse", |call| {
-        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+        if let Some(running) = call.host.area::<Calls>().find(call.id(0)?) {
             running.operations.refuse(call.id(1)?, &call.text(2)?, call.text(3)?);
         }
         call.done()
     }),
     ("data", |call| {
-        if let Some(running) = call.host.areas.tools.find(call.id(0)?) {
+        if let Some(running) = call.host.area::<Calls>().find(call.id(0)?) {
             running.operations.data(call.id(1)?, call.bytes(2)?);
         }
         call.done()

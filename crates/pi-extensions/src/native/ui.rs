@@ -12,11 +12,7 @@ mod updates;
 
 use pi_coding_agent::extension::ExtensionUi;
 
-pub(super) use components::Input;
-pub(super) use dialogs::Dialogs;
-
-use crate::host::{ExtensionId, Host};
-use crate::native::Natives;
+use crate::host::{ExtensionId, Host, Natives};
 
 pub(super) const TABLES: &[Natives] = &[
     dialogs::FUNCTIONS,

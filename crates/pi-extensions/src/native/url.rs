@@ -2,7 +2,7 @@
 
 use url::{Url, form_urlencoded, quirks};
 
-use crate::native::Natives;
+use crate::host::Natives;
 
 pub(super) const FUNCTIONS: Natives = &[
     ("parse", |call| {

@@ -4,7 +4,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
 
 use crate::error::NativeError;
-use crate::native::Natives;
+use crate::host::Natives;
 
 /// Depth at which a document is refused.
 const DEEPEST: usize = 100;

@@ -9,7 +9,7 @@ use flate2::write::{
 };
 
 use crate::error::NativeError;
-use crate::native::{Natives, function};
+use crate::host::{Natives, function};
 
 /// Input of one step, so that the limit of the output is checked in time.
 const STEP: usize = 16 << 10;

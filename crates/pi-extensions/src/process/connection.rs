@@ -214,7 +214,7 @@ impl Shared {
     /// Passes on a progress report.
     fn update(&self, params: &Value) -> Result<Value, String> {
         let key = params["toolCallId"].as_str().ok_or("toolCallId is missing")?;
-        let output = crate::extension::output_from_json(params["result"].clone())?;
+        let output = crate::registered::output_from_json(params["result"].clone())?;
         if let Some(update) = lock(&self.updates).get(key) {
             update(output);
         }

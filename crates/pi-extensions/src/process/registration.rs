@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connection::Connection;
-use crate::extension::output_from_json;
+use crate::registered::output_from_json;
 
 /// The answer to `load`.
 #[derive(Deserialize)]
@@ -80,7 +80,7 @@ impl Registrations {
                 api.answer(*kind);
             }
         }
-        if self.events.iter().any(|event| crate::extension::is_progress(event)) {
+        if self.events.iter().any(|event| crate::host::is_progress(event)) {
             api.receive_progress();
         }
         // Registrations do not keep the program running after the extension is gone.

@@ -16,10 +16,10 @@ use tempfile::TempDir;
 
 use super::ui::ScriptedUi;
 use crate::error::NativeError;
+use crate::host::{Call, Natives, Thrown};
 use crate::host_process::ProcessOptions;
 use crate::hosting::{ExtensionHost, HostOptions};
 use crate::limits::Limits;
-use crate::native::{Call, Natives, Thrown};
 use crate::value::Plain;
 
 /// What a test asks for.
@@ -52,7 +52,7 @@ struct ScriptedCall {
 }
 
 /// A session of a test.
-pub(crate) struct TestSession {
+struct TestSession {
     runtime: AgentRuntime,
     model: Faux,
     ui: Arc<ScriptedUi>,
@@ -62,12 +62,12 @@ pub(crate) struct TestSession {
 }
 
 /// Sessions of tests by number.
-pub(crate) type Sessions = Arc<Mutex<BTreeMap<u32, Arc<TestSession>>>>;
+type Sessions = Arc<Mutex<BTreeMap<u32, Arc<TestSession>>>>;
 
 /// The native functions.
-pub(crate) const FUNCTIONS: Natives = &[
+pub(super) const FUNCTIONS: Natives = &[
     ("start", |call| {
-        let (all, wanted) = (Arc::clone(&call.host.areas.tests), call.json(0)?);
+        let (all, wanted) = (Arc::clone(&call.host.area::<Sessions>()), call.json(0)?);
         let variables = call.host.process.options.variables.clone();
         call.promise_on_main(async move {
             let session = start(wanted, variables).await?;
@@ -92,7 +92,7 @@ pub(crate) const FUNCTIONS: Natives = &[
     }),
     ("state", |call| call.reply(state(&*find(call)?))),
     ("stop", |call| {
-        let session = lock(&call.host.areas.tests).remove(&call.id(0)?);
+        let session = lock(&call.host.area::<Sessions>()).remove(&call.id(0)?);
         call.promise_on_main(async move {
             if let Some(session) = session {
                 session.runtime.shut_down().await;
@@ -194,7 +194,7 @@ fn state(session: &TestSession) -> Value {
 }
 
 fn find(call: &Call<'_, '_>) -> Result<Arc<TestSession>, Thrown> {
-    let found = lock(&call.host.areas.tests).get(&call.id(0)?).cloned();
+    let found = lock(&call.host.area::<Sessions>()).get(&call.id(0)?).cloned();
     found.ok_or_else(|| NativeError::new("the session of this test was stopped").into())
 }
 

@@ -11,14 +11,13 @@ use tokio::sync::{Mutex, mpsc};
 
 use super::options::RequestOptions;
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::native::Natives;
+use crate::host::{Host, Natives};
 
 /// Events that wait for JavaScript at most. A slow reader slows the request down.
 const BUFFERED: usize = 256;
 
 /// A request whose events JavaScript reads.
-pub(in crate::native) struct Running {
+struct Running {
     events: Arc<Mutex<mpsc::Receiver<Value>>>,
     cancel: CancelToken,
 }
@@ -30,12 +29,12 @@ impl Running {
 }
 
 /// Requests by number.
-pub(in crate::native) type Requests = RefCell<BTreeMap<u32, Running>>;
+type Requests = RefCell<BTreeMap<u32, Running>>;
 
 pub(in crate::native) const FUNCTIONS: Natives = &[
     ("start", |call| call.reply(start(call.host, call.json(0)?, call.json(1)?, call.json(2)?)?)),
     ("next", |call| {
-        let events = call.host.areas.requests.borrow().get(&call.id(0)?).map(Running::events);
+        let events = call.host.area::<Requests>().borrow().get(&call.id(0)?).map(Running::events);
         call.promise(async move {
             let Some(events) = events else { return Ok(json!([]).into()) };
             let mut batch = Vec::new();
@@ -44,13 +43,13 @@ pub(in crate::native) const FUNCTIONS: Natives = &[
         })
     }),
     ("cancel", |call| {
-        if let Some(running) = call.host.areas.requests.borrow().get(&call.id(0)?) {
+        if let Some(running) = call.host.area::<Requests>().borrow().get(&call.id(0)?) {
             running.cancel.cancel();
         }
         call.done()
     }),
     ("close", |call| {
-        if let Some(closed) = call.host.areas.requests.borrow_mut().remove(&call.id(0)?) {
+        if let Some(closed) = call.host.area::<Requests>().borrow_mut().remove(&call.id(0)?) {
             closed.cancel.cancel();
         }
         call.done()
@@ -78,7 +77,7 @@ fn start(host: &Host, model: Value, context: Value, options: Value) -> Result<u3
     host.main().spawn(forward(stream, sender));
     let handle = u32::try_from(host.number()).unwrap_or(u32::MAX);
     let events = Arc::new(Mutex::new(events));
-    host.areas.requests.borrow_mut().insert(handle, Running { events, cancel });
+    host.area::<Requests>().borrow_mut().insert(handle, Running { events, cancel });
     Ok(handle)
 }
 

@@ -17,6 +17,7 @@ use crate::error::NativeError;
 use crate::host::Host;
 use crate::host_process::InheritedStreams;
 use crate::native::errno;
+use crate::native::fs::Descriptors;
 use crate::value::Bytes;
 
 /// Where a standard stream leads.
@@ -171,7 +172,7 @@ fn target<'js>(ctx: &Ctx<'js>, host: &Host, value: Value<'js>) -> rquickjs::Resu
         if (0..=2).contains(&number) {
             return Ok(Target::Inherit);
         }
-        let file = host.descriptors.get(number);
+        let file = host.area::<Descriptors>().get(number);
         let unknown = || errno::call_error(rustix::io::Errno::BADF, "spawn").throw(ctx);
         return file.map(Target::File).ok_or_else(unknown);
     }

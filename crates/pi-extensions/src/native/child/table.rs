@@ -28,9 +28,11 @@ impl Children {
     pub(crate) fn is_own(&self, pid: u32) -> bool {
         self.0.borrow().values().any(|running| running.pid() == pid && running.is_alive())
     }
+}
 
-    /// Ends all programs that are not detached. Called when the thread ends.
-    pub(crate) fn end(&self) {
+/// Ends all programs that are not detached: the thread ends.
+impl Drop for Children {
+    fn drop(&mut self) {
         for running in self.0.take().values().filter(|running| !running.is_detached()) {
             // It may have ended meanwhile.
             let _ = running.kill(rustix::process::Signal::KILL.as_raw());

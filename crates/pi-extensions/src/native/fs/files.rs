@@ -39,7 +39,7 @@ fn failed(syscall: &'static str) -> impl Fn(io::Error) -> NativeError {
 /// `open(path, flags, mode)` returns the number of the file.
 fn open(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     let (place, opening) = opening(call, 0, 1, 2)?;
-    let descriptors = call.host.descriptors.clone();
+    let descriptors = Descriptors::clone(&call.host.area());
     Ok(Box::new(move || {
         let file = opening.open(&place)?;
         Ok(Plain::Number(f64::from(descriptors.add(file))))
@@ -109,7 +109,7 @@ fn open_checked(
 fn close(call: &mut Request<'_, '_>) -> Result<Work, NativeError> {
     call.file(0, "close")?;
     let number = call.number(0)? as i32;
-    let descriptors: Descriptors = call.host.descriptors.clone();
+    let descriptors = Descriptors::clone(&call.host.area());
     Ok(Box::new(move || {
         drop(descriptors.remove(number));
         Ok(Plain::Nothing)

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use super::Descriptors;
 use crate::access::{FileAccess, Links, PendingApproval};
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::native::{Call, Thrown, errno};
+use crate::host::{Call, Host, Thrown};
+use crate::native::errno;
 use crate::value::Plain;
 
 /// The work of an operation; it may block.
@@ -109,7 +110,7 @@ impl<'a, 'js> Request<'a, 'js> {
     /// Returns an open file by its number.
     pub(super) fn file(&self, at: usize, syscall: &'static str) -> Result<Arc<File>, NativeError> {
         let number = self.checked(at, self.call.integer(at + 1))?;
-        let file = self.host.descriptors.get(number);
+        let file = self.host.area::<Descriptors>().get(number);
         file.ok_or_else(|| errno::file_error(Errno::BADF, syscall, None, None))
     }
 

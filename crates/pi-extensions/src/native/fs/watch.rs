@@ -3,30 +3,35 @@
 //! JavaScript asks for the next events of a watch and receives a promise, so that events that it
 //! does not handle wait in the kernel, which bounds them.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::native::Natives;
+use crate::host::{Host, Natives};
 use crate::value::Plain;
-pub(crate) use system::Watch;
+use system::Watch;
+
+/// Watches of files by number.
+type Watches = RefCell<BTreeMap<u64, Watch>>;
 
 pub(in crate::native) const FUNCTIONS: Natives = &[
     // Returns the number of a new watch.
     ("watch", |call| {
         let watch = system::watch(call.host, &call.text(0)?)?;
         let number = call.host.number();
-        call.host.watches.borrow_mut().insert(number, watch);
+        call.host.area::<Watches>().borrow_mut().insert(number, watch);
         call.reply(number)
     }),
     // Resolves to a list of alternating kinds and names; to nothing when the watch has ended.
     ("nextEvents", |call| {
-        let watch = call.host.watches.borrow().get(&call.handle(0)?).cloned();
+        let watch = call.host.area::<Watches>().borrow().get(&call.handle(0)?).cloned();
         call.promise(async move {
             let Some(watch) = watch else { return Ok(Plain::Nothing) };
             Ok(watch.next().await.into())
         })
     }),
     ("unwatch", |call| {
-        if let Some(watch) = call.host.watches.borrow_mut().remove(&call.handle(0)?) {
+        if let Some(watch) = call.host.area::<Watches>().borrow_mut().remove(&call.handle(0)?) {
             watch.end();
         }
         call.done()

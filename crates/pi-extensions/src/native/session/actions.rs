@@ -13,7 +13,7 @@ use pi_session::ExtensionMessage;
 use serde_json::Value;
 
 use super::{log_error, session_of};
-use crate::native::Natives;
+use crate::host::Natives;
 use crate::value::Plain;
 
 /// Owner of failures that belong to no single extension.

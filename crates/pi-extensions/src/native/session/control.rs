@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{log_error, runtime_of, session_of};
 use crate::error::NativeError;
-use crate::native::{Answer, Call, Natives, Outcome};
+use crate::host::{Answer, Call, Natives, Outcome};
 use crate::value::Plain;
 
 pub(super) const FUNCTIONS: Natives = &[

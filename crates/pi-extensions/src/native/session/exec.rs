@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 use super::cancellable;
 use crate::access::Launch;
 use crate::error::NativeError;
-use crate::native::Natives;
+use crate::host::Natives;
 
 /// Time between the request to end and the end by force.
 const KILL_AFTER: Duration = Duration::from_secs(5);

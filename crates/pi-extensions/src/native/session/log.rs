@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{log_error, session_of};
 use crate::error::NativeError;
-use crate::native::{Natives, Thrown};
+use crate::host::{Natives, Thrown};
 
 /// A read of the log, with one argument.
 type Read = fn(&mut Session, Option<String>) -> Result<Vec<u8>, LogError>;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::refreshed_session_of;
 use crate::error::NativeError;
-use crate::native::{Natives, Outcome};
+use crate::host::{Natives, Outcome};
 
 pub(super) const FUNCTIONS: Natives = &[
     ("all", |call| {

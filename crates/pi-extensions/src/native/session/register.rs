@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 
 use super::{api_of, mcp_servers};
 use crate::error::NativeError;
-use crate::extension::{
+use crate::host::{ExtensionId, Host, Natives};
+use crate::registered::{
     JsHandle, JsProvider, JsTool, argument_completer, command_handler, provider_login, router,
 };
-use crate::host::{ExtensionId, Host};
-use crate::native::Natives;
 use crate::value::Plain;
 
 pub(super) const FUNCTIONS: Natives = &[

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{context_of, runtime_of, session_of};
 use crate::error::NativeError;
-use crate::native::{Answer, Call, Natives};
+use crate::host::{Answer, Call, Natives};
 
 pub(super) const FUNCTIONS: Natives = &[
     ("mode", |call| {
@@ -62,7 +62,8 @@ fn scoped_models(session: &AgentSession) -> Value {
 /// run is aborted later.
 fn run_token<'js>(call: &Call<'_, 'js>) -> Answer<'js> {
     let Some(token) = session_of(call)?.agent().cancel_token() else { return call.done() };
-    let mut last = call.host.areas.run.borrow_mut();
+    let current = call.host.area::<CurrentRun>();
+    let mut last = current.borrow_mut();
     let known = last.as_ref().filter(|watched| watched.token.is_same(&token));
     let number = match known {
         Some(watched) => watched.number,
@@ -80,9 +81,9 @@ fn run_token<'js>(call: &Call<'_, 'js>) -> Answer<'js> {
 }
 
 /// The run whose signal JavaScript has.
-pub(in crate::native) type CurrentRun = RefCell<Option<Watched>>;
+type CurrentRun = RefCell<Option<Watched>>;
 
-pub(in crate::native) struct Watched {
+struct Watched {
     token: pi_protocol::CancelToken,
     number: u64,
     _registration: pi_protocol::CancelRegistration,

@@ -11,8 +11,7 @@ use pi_protocol::{
 use serde_json::{Value, json};
 
 use super::{cancellable, refreshed_session_of};
-use crate::host::Poster;
-use crate::native::{Call, Natives, Thrown};
+use crate::host::{Call, Natives, Poster, Thrown};
 use crate::value::Plain;
 
 /// `complete(id, model, context, options)` and `stream(id, number, model, context, options)`.

@@ -10,7 +10,7 @@ use pi_protocol::CancelToken;
 use serde_json::{Map, Value, json};
 
 use super::{cancellable, refreshed_session_of, session_of};
-use crate::native::{Answer, Call, Natives};
+use crate::host::{Answer, Call, Natives};
 
 pub(super) const FUNCTIONS: Natives = &[
     ("getActiveTools", |call| {

@@ -7,9 +7,7 @@ use pi_coding_agent::extension::{Completion, CompletionRequest, Suggestion, Sugg
 use serde_json::{Value, json};
 
 use super::ui_of;
-use crate::host::ExtensionId;
-use crate::native::Natives;
-use crate::thread::WeakJsThread;
+use crate::host::{ExtensionId, Natives, WeakJsThread};
 
 pub(super) const FUNCTIONS: Natives = &[
     // `addCompletions(id)`: the editor asks `complete` of `js/pi/autocomplete.js`.

@@ -12,15 +12,13 @@ use serde_json::Value;
 
 use super::ui_of;
 use super::updates::placement;
-use crate::component::{self, ComponentId, Link};
+use crate::component;
 use crate::error::NativeError;
-use crate::host::{ExtensionId, Host};
-use crate::native::Natives;
-use crate::thread::WeakJsThread;
+use crate::host::{ComponentId, ExtensionId, Host, Link, Natives, WeakJsThread};
 use crate::value::Plain;
 
 /// The listener to raw input, if the extensions have one.
-pub(in crate::native) type Input = RefCell<Option<InputSubscription>>;
+type Input = RefCell<Option<InputSubscription>>;
 
 pub(super) const FUNCTIONS: Natives = &[
     // `showCustom(id, number, options)`: a promise that resolves when the component is closed.
@@ -73,7 +71,7 @@ pub(super) const FUNCTIONS: Natives = &[
         let new = ui.zip(thread).map(|(ui, thread)| {
             ui.interface().on_terminal_input(Arc::new(move |data| decide(&thread, data)))
         });
-        *call.host.areas.input.borrow_mut() = new;
+        *call.host.area::<Input>().borrow_mut() = new;
         call.done()
     }),
     // `requestRender()`: a frame in which all components are drawn again.

@@ -9,11 +9,11 @@ use pi_protocol::CancelToken;
 
 use super::ui_of;
 use crate::error::NativeError;
-use crate::native::Natives;
+use crate::host::Natives;
 use crate::value::Plain;
 
 /// The dialogs that can be closed, by the number that JavaScript gave them.
-pub(in crate::native) type Dialogs = RefCell<BTreeMap<u32, CancelToken>>;
+type Dialogs = RefCell<BTreeMap<u32, CancelToken>>;
 
 pub(super) const FUNCTIONS: Natives = &[
     // `dialog(id, number, request)`: a promise for the text, the decision or nothing.
@@ -23,7 +23,7 @@ pub(super) const FUNCTIONS: Natives = &[
             return Err(NativeError::of("TypeError", "invalid dialog").into());
         };
         let cancel = CancelToken::new();
-        call.host.areas.dialogs.borrow_mut().insert(call.id(1)?, cancel.clone());
+        call.host.area::<Dialogs>().borrow_mut().insert(call.id(1)?, cancel.clone());
         let ui = ui_of(call.host, call.id(0)?);
         call.promise_on_main(async move {
             let Some(ui) = ui else { return Ok(Plain::Nothing) };
@@ -37,7 +37,7 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
     // `closeDialog(number)`: closes a dialog that is open, and forgets one that is answered.
     ("closeDialog", |call| {
-        if let Some(token) = call.host.areas.dialogs.borrow_mut().remove(&call.id(0)?) {
+        if let Some(token) = call.host.area::<Dialogs>().borrow_mut().remove(&call.id(0)?) {
             token.cancel();
         }
         call.done()

@@ -1,7 +1,7 @@
 //! Registration of renderers, and reports of what failed on the screen.
 
 use crate::error::ScriptError;
-use crate::native::Natives;
+use crate::host::Natives;
 use crate::render;
 use crate::report::Report;
 

@@ -6,8 +6,7 @@ use pi_tui::theme::TerminalColors;
 use serde_json::{Value, json};
 
 use super::ui_of;
-use crate::host::{ExtensionId, Host};
-use crate::native::Natives;
+use crate::host::{ExtensionId, Host, Natives};
 
 /// `state(id, name, argument)`: a value of the interface, by name.
 pub(super) const FUNCTIONS: Natives = &[("state", |call| {

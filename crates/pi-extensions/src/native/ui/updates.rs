@@ -4,7 +4,7 @@ use pi_coding_agent::extension::{NotifyKind, UiUpdate, WidgetPlacement};
 use serde_json::Value;
 
 use super::ui_of;
-use crate::native::Natives;
+use crate::host::Natives;
 
 /// `update(id, name, fields)`: one of the changes below. An unknown one is dropped.
 pub(super) const FUNCTIONS: Natives = &[("update", |call| {

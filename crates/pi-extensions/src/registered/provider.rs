@@ -15,8 +15,7 @@ use tokio::sync::mpsc;
 
 use super::JsHandle;
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Host, Poster};
-use crate::native::function;
+use crate::host::{ExtensionId, Host, Poster, function};
 use crate::value::Json;
 
 /// A provider whose requests an extension answers.

@@ -12,9 +12,7 @@ use tokio::sync::oneshot;
 
 use super::JsHandle;
 use crate::error::NativeError;
-use crate::host::Host;
-use crate::native::function;
-use crate::thread::Arguments;
+use crate::host::{Arguments, Host, function};
 
 /// Time that the user has if the extension does not tell.
 const DEFAULT_LIFETIME: u64 = 15 * 60;

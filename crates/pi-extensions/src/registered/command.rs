@@ -8,7 +8,7 @@ use pi_coding_agent::extension::{
 use rquickjs::IntoJs as _;
 
 use super::JsHandle;
-use crate::thread::Arguments;
+use crate::host::Arguments;
 
 /// Returns a handler that calls a function of the entry object with the arguments of a command.
 pub(crate) fn command_handler(handle: &Arc<JsHandle>, function: &'static str) -> CommandHandler {

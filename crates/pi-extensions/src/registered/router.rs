@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::JsHandle;
 use super::tool::with_abort;
-use crate::thread::Arguments;
+use crate::host::Arguments;
 use crate::value::Json;
 
 /// Returns the router that calls `route()` of a virtual model.

@@ -3,9 +3,7 @@
 use rquickjs::{Ctx, IntoJs as _};
 use tokio::sync::mpsc;
 
-use crate::host::Host;
-use crate::native::report_uncaught;
-use crate::thread::Task;
+use super::{Host, Task};
 use crate::value::Plain;
 
 /// Runs tasks on a JavaScript thread as long as it exists.
@@ -31,7 +29,7 @@ impl Poster {
                 .collect::<rquickjs::Result<Vec<_>>>()
                 .and_then(|arguments| host.call_entry(ctx, function, arguments));
             if let Err(error) = called {
-                report_uncaught(ctx, host, &error);
+                host.report_uncaught(ctx, &error);
             }
         })
     }

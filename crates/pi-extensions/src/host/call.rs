@@ -9,8 +9,8 @@ use rquickjs::{Coerced, Ctx, FromJs, Function, IntoJs as _, Object, Value, funct
 use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 
+use super::Host;
 use crate::error::NativeError;
-use crate::host::Host;
 use crate::value::{Bytes, Json, Plain};
 
 /// A native function.

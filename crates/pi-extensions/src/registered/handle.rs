@@ -3,8 +3,7 @@
 use rquickjs::IntoJs as _;
 
 use crate::error::ScriptError;
-use crate::host::ExtensionId;
-use crate::thread::{Arguments, Called, JsThread, WeakJsThread};
+use crate::host::{Arguments, Called, ExtensionId, JsThread, WeakJsThread};
 
 /// A registered function of an extension, or an object with functions. Dropping the handle releases
 /// it in JavaScript.

@@ -9,8 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{JsHandle, output_from_json};
 use crate::error::NativeError;
-use crate::native::function;
-use crate::thread::Arguments;
+use crate::host::{Arguments, function};
 use crate::value::Json;
 
 /// A tool of an extension. Its functions stay in JavaScript.
