@@ -14,51 +14,8 @@ use crate::files::SourceFile;
 /// added.
 const KNOWN: &[(&str, &[&str])] = &[
     ("crates/pi-agent", &["batch", "budget", "run", "tool"]),
-    ("crates/pi-ai", &["client", "credentials"]),
     ("crates/pi-converge", &["agents", "replay", "resume", "run", "stuck", "tape"]),
-    (
-        "crates/pi-extensions",
-        &[
-            "component",
-            "extension",
-            "host",
-            "hosting",
-            "modules",
-            "native",
-            "poster",
-            "process",
-            "render",
-            "resolve",
-            "testing",
-            "thread",
-        ],
-    ),
-    ("crates/pi-guard", &["programs", "shell"]),
-    ("crates/pi-mcp", &["client", "transport"]),
     ("crates/pi-packages", &["error", "npm", "process"]),
-    ("crates/pi-protocol", &["hooks", "model", "options", "thinking"]),
-    (
-        "crates/pi-tools",
-        &[
-            "background",
-            "bash",
-            "change",
-            "edit",
-            "find",
-            "grep",
-            "ls",
-            "process",
-            "read",
-            "toolset",
-            "walk",
-            "workspace",
-            "write",
-        ],
-    ),
-    (
-        "crates/pi-tui",
-        &["completion", "editor", "input_line", "line", "list", "style", "text", "theme", "vim"],
-    ),
 ];
 
 /// One place where a module names another one.
