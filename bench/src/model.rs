@@ -6,10 +6,11 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use pi_base::lock;
 use serde_json::{Value, json};
 
 /// The next step of an answer.
@@ -79,7 +80,7 @@ fn serve(stream: TcpStream, channels: &Channels) -> io::Result<()> {
 
 /// Sends an answer step by step.
 fn follow(out: &mut TcpStream, channels: &Channels) -> io::Result<()> {
-    let channels = channels.lock().unwrap_or_else(PoisonError::into_inner);
+    let channels = lock(channels);
     let (steps, done) = &*channels;
     let mut number = 0;
     loop {

@@ -3,10 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::process::{Child, Command};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pi_base::lock;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
@@ -168,10 +169,6 @@ fn count_new(window: &[u8], seen: usize, marker: &[u8]) -> u64 {
     let start = (seen + 1).saturating_sub(marker.len());
     let new = window.get(start..).unwrap_or_default();
     new.windows(marker.len()).filter(|bytes| *bytes == marker).count() as u64
-}
-
-fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
-    output.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

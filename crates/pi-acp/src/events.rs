@@ -3,10 +3,11 @@
 mod calls;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener};
 use pi_coding_agent::{AgentSession, WeakAgentRuntime};
 use pi_protocol::{AgentMessage, AssistantBlock, Message, MessageContent, UserBlock, UserContent};
@@ -102,7 +103,7 @@ impl Reporter {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn current(&self) -> Option<AgentSession> {

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_coding_agent::SessionSelector;
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Connection, Ended, Error, Id, Incoming, Limits, Service};
@@ -135,7 +136,7 @@ impl Service for Server {
 
 impl Server {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn client(&self) -> Result<Client, Error> {

@@ -8,8 +8,9 @@ mod turn;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pi_base::lock;
 use pi_coding_agent::guard::Approvals;
 use pi_coding_agent::session::Subscription;
 use pi_coding_agent::{AgentRuntime, AgentSession, SessionSelector};
@@ -111,7 +112,7 @@ impl Session {
     }
 
     fn parts(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 
     /// Reads something of the parts of the session.
@@ -171,7 +172,7 @@ impl Session {
     }
 
     fn prompting(&self) -> MutexGuard<'_, Option<CancelToken>> {
-        self.prompting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.prompting)
     }
 
     /// Returns an id for a message that is in no log.

@@ -3,11 +3,12 @@
 //! A client without forms gets choices as requests for permission, which every client has; a
 //! question for a text is not asked there.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use pi_coding_agent::WeakAgentRuntime;
 use pi_coding_agent::extension::{Dialog, DialogAnswer, NotifyKind, Ui, UiUpdate};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
@@ -57,20 +58,16 @@ impl ClientUi {
     /// Connects the interface to its session, which may replace another one. Before that, no one
     /// can be asked.
     pub(crate) fn bind(&self, session: &str, runtime: WeakAgentRuntime) {
-        *self.bound() = Some(Bound { session: session.to_owned(), runtime });
+        *lock(&self.bound) = Some(Bound { session: session.to_owned(), runtime });
     }
 
     /// Ends the connection: the client does not know the session any more.
     pub(crate) fn unbind(&self) {
-        *self.bound() = None;
-    }
-
-    fn bound(&self) -> MutexGuard<'_, Option<Bound>> {
-        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.bound) = None;
     }
 
     fn session(&self) -> Option<String> {
-        Some(self.bound().as_ref()?.session.clone())
+        Some(lock(&self.bound).as_ref()?.session.clone())
     }
 
     /// Notes that a prompt is being answered, or that it was.
@@ -106,7 +103,7 @@ impl ClientUi {
     /// Describes the call that an approval is about. Its status is known to the client.
     async fn tool_call(&self, request: &ApprovalRequest) -> ToolCall {
         let call = ToolCall { id: request.tool_call_id.clone(), ..ToolCall::default() };
-        let runtime = self.bound().as_ref().and_then(|bound| bound.runtime.upgrade());
+        let runtime = lock(&self.bound).as_ref().and_then(|bound| bound.runtime.upgrade());
         let Some(session) = runtime.map(|runtime| runtime.session()) else { return call };
         let Some(arguments) = arguments_of(&session.messages(), &request.tool_call_id) else {
             return call;

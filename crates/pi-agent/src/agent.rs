@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::FutureExt as _;
+use pi_base::lock;
 use pi_protocol::{
     AgentMessage, CancelToken, Declarations, History, ImageContent, Message, MessageContent, Model,
     Provider, SystemMessage, UserBlock,
@@ -456,11 +457,11 @@ impl Agent {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 
     fn listeners(&self) -> MutexGuard<'_, Vec<(u64, Arc<dyn Listener>)>> {
-        self.0.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.listeners)
     }
 }
 

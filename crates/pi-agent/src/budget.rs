@@ -8,9 +8,10 @@ mod charge;
 mod metered;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_protocol::{Request, Usage};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -303,7 +304,7 @@ impl Budget {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 }
 

@@ -4,10 +4,11 @@ use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use pi_base::lock;
 use pi_protocol::{AssistantMessage, CancelToken, Effects, ToolCall};
 use serde_json::{Map, Value};
 
@@ -248,7 +249,7 @@ pub(crate) async fn execute(
         }
         // After an abort no listener follows the progress, but it may be the only output.
         if cancelled.is_cancelled() {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
+            *lock(&last) = Some(output);
         } else {
             updates.send(output);
         }
@@ -266,7 +267,7 @@ pub(crate) async fn execute(
     let running = AssertUnwindSafe(async { tool.execute(invocation).await }).catch_unwind();
     let (result, is_error) = match with_grace(running, cancel, TOOL_GRACE).await {
         None => {
-            let last_report = last_report.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let last_report = lock(&last_report).take();
             let output = match last_report {
                 Some(output) => ToolOutput { content: output.content, ..failed_output("") },
                 None => failed_output(ABORTED),

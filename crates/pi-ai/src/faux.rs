@@ -19,10 +19,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{self, Poll};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_protocol::{
     AssistantStream, CacheRetention, CancelToken, Context, InputKind, MessageBuilder, Model,
     Provider, Request, Source, StopReason, StreamOptions, Usage,
@@ -201,23 +202,23 @@ impl Faux {
     /// Creates a model that answers with `respond` if its queue is empty.
     pub fn responding(respond: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let faux = Self::new();
-        faux.lock().respond = Some(Arc::new(respond));
+        lock(&faux.shared).respond = Some(Arc::new(respond));
         faux
     }
 
     /// Queues an answer. With an empty queue and no closure, a request fails.
     pub fn push(&self, reply: Reply) {
-        self.lock().queue.push_back(reply);
+        lock(&self.shared).queue.push_back(reply);
     }
 
     /// Returns the number of queued answers.
     pub fn pending(&self) -> usize {
-        self.lock().queue.len()
+        lock(&self.shared).queue.len()
     }
 
     /// Returns all requests so far.
     pub fn requests(&self) -> Vec<Request> {
-        self.lock().requests.clone()
+        lock(&self.shared).requests.clone()
     }
 
     /// Returns the record of this model.
@@ -239,16 +240,12 @@ impl Faux {
     pub fn request(&self, context: Context) -> Request {
         Request::new(Arc::new(Self::model()), context, StreamOptions::default())
     }
-
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Provider for Faux {
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
         let (queued, respond) = {
-            let mut shared = self.lock();
+            let mut shared = lock(&self.shared);
             shared.requests.push(request.clone());
             (shared.queue.pop_front(), shared.respond.clone())
         };
@@ -257,7 +254,8 @@ impl Provider for Faux {
         let reply = reply.unwrap_or_else(|| {
             Reply::new().fail("The scripted model has no answer left for this request")
         });
-        let usage = reply.usage.clone().unwrap_or_else(|| self.lock().usage(&request, &reply));
+        let usage =
+            reply.usage.clone().unwrap_or_else(|| lock(&self.shared).usage(&request, &reply));
         AssistantStream::new(&request.model, Script::new(reply, usage), cancel)
     }
 }

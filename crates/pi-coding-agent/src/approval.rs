@@ -3,9 +3,10 @@
 //! Requests and decisions are plain data, so that another process can decide. An approval is
 //! remembered by what was asked about ([`Scope`]), never by the kind of action.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use pi_guard::policy::{Part, Scope};
 use serde::{Deserialize, Serialize};
 
@@ -125,12 +126,12 @@ impl Approvals {
     /// Returns what was approved so far. The result can be stored and passed to
     /// [`Approvals::new`].
     pub fn scopes(&self) -> Vec<Scope> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 
     /// Adds approved scopes.
     pub fn add(&self, scopes: &[Scope]) {
-        let mut approved = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut approved = lock(&self.0);
         for scope in scopes {
             if !approved.iter().any(|known| known.covers(scope)) {
                 approved.push(scope.clone());
@@ -140,7 +141,7 @@ impl Approvals {
 
     /// Returns true if an approval covers this scope.
     pub fn covers(&self, scope: &Scope) -> bool {
-        let approved = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let approved = lock(&self.0);
         approved.iter().any(|known| known.covers(scope))
     }
 }

@@ -23,9 +23,10 @@ mod user_shell;
 mod workspace;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::{AgentTool, Budget};
+use pi_base::lock;
 use pi_config::mcp::ConfiguredServer;
 use pi_config::resolve_session_directory;
 use pi_config::resources::{ResourceFlags, invalid_flags};
@@ -405,13 +406,13 @@ async fn start(
     let subscription = runtime.subscribe(move |event| {
         if let SessionEvent::ExtensionError { extension_path, event, error } = event {
             let failure = ExtensionFailure::from_parts(extension_path, event, error);
-            let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut collected = lock(&collected);
             collected.push(failure.diagnostic());
         }
     });
     runtime.start(session, reason, None).await;
     drop(subscription);
-    std::mem::take(&mut failures.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut lock(&failures))
 }
 
 /// Reports damaged lines of the log.

@@ -31,8 +31,9 @@ mod untrusted;
 mod watch;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard};
 
+use pi_base::unpoisoned;
 use pi_config::settings::Profile;
 use pi_guard::confine::{Confined, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
@@ -207,7 +208,7 @@ impl std::fmt::Debug for Guard {
 }
 
 fn read(policy: &RwLock<Policy>) -> RwLockReadGuard<'_, Policy> {
-    policy.read().unwrap_or_else(PoisonError::into_inner)
+    unpoisoned(policy.read())
 }
 
 /// Returns the real path of a program, as the shell of a command would find it.

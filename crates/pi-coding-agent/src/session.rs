@@ -50,9 +50,10 @@ mod virtual_model;
 
 use std::any::Any;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use pi_agent::{Agent, RunSettings};
+use pi_base::lock;
 use pi_models::ModelRegistry;
 use pi_protocol::{AgentMessage, AssistantMessage, Entry, OutputSchema, Provider};
 use pi_session::{Session, SessionError};
@@ -472,10 +473,6 @@ impl AgentSession {
     fn selection(&self) -> MutexGuard<'_, Selection> {
         lock(&self.0.selection)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for AgentSession {

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_guard::secrets::Secrets;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
@@ -93,7 +94,7 @@ impl ValueResolver {
 
     async fn run_once(&self, line: &str) -> Output {
         let cell = {
-            let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut cached = lock(&self.cached);
             Arc::clone(cached.entry(line.to_owned()).or_default())
         };
         // Concurrent callers wait for the same result.

@@ -15,8 +15,9 @@ mod worktree;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pi_base::lock;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, FileState, Limits, RestoreReport};
 
 use crate::contract::{WorkspaceMode, WorkspacePlan};
@@ -245,7 +246,7 @@ impl RunWorkspace {
     }
 
     fn checkpoints(&self) -> MutexGuard<'_, Checkpoints> {
-        self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.checkpoints)
     }
 }
 

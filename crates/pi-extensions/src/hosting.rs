@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::ExtensionError;
 use pi_coding_agent::resources::SourceInfo;
@@ -105,7 +106,7 @@ impl ExtensionHost {
     /// Returns the thread of an extension file; the first call starts it. Called within the tokio
     /// runtime of the session.
     pub(crate) fn thread(&self, source: &SourceInfo) -> Result<JsThread, ExtensionError> {
-        let mut threads = self.0.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = lock(&self.0.threads);
         let access = (self.0.access)(source).map_err(ExtensionError::with_source)?;
         let (package, access) = match access {
             ExtensionAccess::Shared(access) => (None, access),

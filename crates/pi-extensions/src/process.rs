@@ -11,8 +11,9 @@ mod registration;
 mod requests;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::extension::{
     Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, ExtensionEvent, LoadReason,
     Question, Reply,
@@ -59,7 +60,7 @@ impl ProcessExtension {
             return Ok(connection);
         }
         // The old program ends with its last handle.
-        self.state().connection = None;
+        lock(&self.state).connection = None;
         let manifest =
             Manifest::read(Path::new(&*self.path)).map_err(ExtensionError::with_source)?;
         let program = manifest.command.first().map(String::as_str).unwrap_or_default();
@@ -68,16 +69,12 @@ impl ProcessExtension {
         let started =
             Connection::start(&manifest, &options.process.variables, &options.programs).await;
         let connection = Arc::new(started.map_err(ExtensionError::with_source)?);
-        self.state().connection = Some(Arc::clone(&connection));
+        lock(&self.state).connection = Some(Arc::clone(&connection));
         Ok(connection)
     }
 
     fn running(&self) -> Option<Arc<Connection>> {
-        self.state().connection.clone()
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state).connection.clone()
     }
 
     async fn call(
@@ -111,13 +108,13 @@ impl Extension for ProcessExtension {
             let registrations: Registrations = serde_json::from_value(answered)
                 .map_err(|error| ExtensionError::new(format!("invalid answer to load: {error}")))?;
             let events = registrations.register(api, &connection)?;
-            self.state().events = events;
+            lock(&self.state).events = events;
             Ok(())
         })
     }
 
     fn handlers(&self, name: &str) -> Vec<usize> {
-        let state = self.state();
+        let state = lock(&self.state);
         if state.events.iter().any(|event| event == name) { vec![0] } else { Vec::new() }
     }
 

@@ -9,6 +9,7 @@ mod ui;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pi_base::lock;
 use serde::Deserialize;
 
 use crate::access::Access;
@@ -48,7 +49,7 @@ pub async fn run_file(
         cache: None,
         areas: &[("testing", &[session::FUNCTIONS])],
         reporter: Arc::new(move |report| {
-            let mut errors = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut errors = lock(&seen);
             errors.push(report.error);
         }),
     });
@@ -58,7 +59,7 @@ pub async fn run_file(
     let mut results: Vec<TestResult> =
         serde_json::from_value(results).map_err(|error| TestFileError(error.to_string()))?;
     // An error outside of every test is a failure too.
-    let errors = errors.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let errors = lock(&errors);
     results.extend(errors.iter().map(|error| TestResult {
         name: "no error outside of the tests".to_owned(),
         error: Some(error.clone()),

@@ -18,9 +18,10 @@ mod shapes;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use known::KnownValues;
+use pi_base::{lock, unpoisoned};
 use serde_json::Value;
 
 pub use known::environment_secrets;
@@ -57,8 +58,8 @@ struct Shared {
 /// Shows the numbers of secrets, never the secrets.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner).len();
-        let redacted = self.redacted().len();
+        let known = unpoisoned(self.0.known.read()).len();
+        let redacted = lock(&self.0.redacted).len();
         f.debug_struct("Secrets").field("known", &known).field("redacted", &redacted).finish()
     }
 }
@@ -83,7 +84,7 @@ impl Secrets {
 
     /// Adds known values, for example after a login.
     pub fn add(&self, values: impl IntoIterator<Item = String>) {
-        let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = unpoisoned(self.0.known.write());
         known.add(values);
     }
 
@@ -145,7 +146,7 @@ impl Secrets {
     /// Replaces placeholders with their secrets. Fails for a placeholder that was made elsewhere: a
     /// file with a placeholder in the place of a key would be broken.
     pub fn restore<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, UnknownPlaceholder> {
-        let redacted = self.redacted();
+        let redacted = lock(&self.0.redacted);
         let mut restored = String::new();
         let mut done = 0;
         for range in placeholder::all(text) {
@@ -169,12 +170,8 @@ impl Secrets {
         placeholder::all(text).next().is_some()
     }
 
-    fn redacted(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.0.redacted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn find_known(&self, text: &str, spans: &mut Vec<Span>) {
-        self.0.known.read().unwrap_or_else(PoisonError::into_inner).find(text, spans);
+        unpoisoned(self.0.known.read()).find(text, spans);
     }
 
     /// Redacts until nothing is found: a secret may hide another one.
@@ -216,7 +213,7 @@ impl Secrets {
 
     /// Returns the placeholder for a secret. Secrets with the same short digest get longer ones.
     fn placeholder(&self, kind: Kind, secret: &str) -> String {
-        let mut redacted = self.redacted();
+        let mut redacted = lock(&self.0.redacted);
         let mut digits = placeholder::LEAST_DIGITS;
         loop {
             let placeholder = placeholder::new(kind, secret, digits);

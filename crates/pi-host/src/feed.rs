@@ -16,8 +16,9 @@ mod ring;
 mod source;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pi_base::lock;
 use pi_coding_agent::session::{SessionEvent, Subscription};
 use pi_coding_agent::{AgentRuntime, AgentSession};
 use pi_session::GrowthListener;
@@ -172,10 +173,6 @@ impl Shared {
             self.push(Item::Grown(log.len() as u64));
         });
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Feed {

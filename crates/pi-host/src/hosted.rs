@@ -3,9 +3,10 @@
 //! The guard, the directories and the MCP servers belong to a runtime from its start. To change
 //! them, the session is opened anew: clients and readers of the feed stay attached.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use pi_base::lock;
 use pi_coding_agent::extension::Ui;
 use pi_coding_agent::guard::Approvals;
 use pi_coding_agent::session::Persistence;
@@ -131,7 +132,7 @@ impl Hosted {
 
     /// Returns true if nothing of the session is left but its log.
     pub fn is_closed(&self) -> bool {
-        matches!(*self.state(), State::Closed)
+        matches!(*lock(&self.state), State::Closed)
     }
 
     /// Returns the time since the session was used; `None` while it is busy, or a client or an open
@@ -160,14 +161,14 @@ impl Hosted {
             opened
         });
         opening.await.unwrap_or_else(|error| {
-            *self.state() = State::Closed;
+            *lock(&self.state) = State::Closed;
             Err(OpenError::Failed(format!("opening the session anew: {error}")))
         })
     }
 
     async fn replace(&self, plan: OpenPlan) -> Result<Notices, OpenError> {
         let (runtime, before) = {
-            let mut state = self.state();
+            let mut state = lock(&self.state);
             match std::mem::replace(&mut *state, State::Reopening) {
                 State::Live { runtime, plan } => (runtime, plan),
                 other => {
@@ -185,7 +186,7 @@ impl Hosted {
             Err(failure) => match self.start(&kept, (*before).clone()).await {
                 Ok(notices) => (notices, Some(failure)),
                 Err(_) => {
-                    *self.state() = State::Closed;
+                    *lock(&self.state) = State::Closed;
                     self.feed.close();
                     return Err(failure);
                 }
@@ -206,7 +207,7 @@ impl Hosted {
         record_answers(&self.hub, &runtime);
         notices.extend(kept.restore(&runtime.session()).await);
         self.feed.follow(&runtime);
-        *self.state() = State::Live { runtime, plan: Arc::new(plan) };
+        *lock(&self.state) = State::Live { runtime, plan: Arc::new(plan) };
         Ok(notices)
     }
 
@@ -220,7 +221,7 @@ impl Hosted {
             }
             // A run ends before it gives up its turn.
             let _turn = this.turn.lock().await;
-            let state = std::mem::replace(&mut *this.state(), State::Closed);
+            let state = std::mem::replace(&mut *lock(&this.state), State::Closed);
             this.feed.close();
             drop(state);
         });
@@ -229,7 +230,7 @@ impl Hosted {
     }
 
     fn live(&self) -> Result<(AgentRuntime, Arc<OpenPlan>), OpenError> {
-        match &*self.state() {
+        match &*lock(&self.state) {
             State::Live { runtime, plan } => return Ok((runtime.clone(), Arc::clone(plan))),
             State::Reopening => return Err(OpenError::Reopening),
             State::Closed => {}
@@ -239,10 +240,6 @@ impl Hosted {
 
     fn unavailable(&self) -> OpenError {
         OpenError::NotFound(format!("the session {} is not open", self.id))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
     }
 
     fn touch(&self) {
@@ -311,8 +308,4 @@ impl Kept {
         }
         problems
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

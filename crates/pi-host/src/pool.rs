@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_coding_agent::{Environment, SessionSelector, session_index};
 use pi_session::{ListOptions, SessionInfo, is_locked};
 
@@ -247,7 +248,7 @@ impl Host {
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Hosted>>> {
-        self.0.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.sessions)
     }
 }
 

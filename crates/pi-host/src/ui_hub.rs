@@ -9,10 +9,11 @@ mod question;
 mod sticky;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use pi_coding_agent::extension::{
     CompletionProvider, CompletionRequest, ComponentFactory, ComponentSlot, CustomOptions, Dialog,
     DialogAnswer, FooterData, InputListener, InputSubscription, NotifyKind, Suggestions, Theme,
@@ -131,7 +132,7 @@ impl UiHub {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 
     fn signal(&self) {

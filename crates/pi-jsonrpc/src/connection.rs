@@ -6,9 +6,10 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pi_base::lock;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -169,7 +170,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        self.connection.open().calls.close(&self.id);
+        lock(&self.connection.0.calls).calls.close(&self.id);
     }
 }
 
@@ -201,7 +202,7 @@ impl Connection {
     ) -> Result<Pending, CallError> {
         let (sender, response) = oneshot::channel();
         let id = {
-            let mut open = self.open();
+            let mut open = lock(&self.0.calls);
             if let Some(ended) = &open.ended {
                 return Err(CallError::Closed(ended.to_string()));
             }
@@ -260,10 +261,6 @@ impl Connection {
         self.0.ended.borrow().is_some()
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn reason(&self) -> String {
         self.0.ended.borrow().as_ref().map_or_else(|| Ended::Closed.to_string(), Ended::to_string)
     }
@@ -271,7 +268,7 @@ impl Connection {
     /// Ends the connection for the first reason that is given.
     fn end(&self, reason: Ended) {
         let waiting = {
-            let mut open = self.open();
+            let mut open = lock(&self.0.calls);
             open.ended.get_or_insert_with(|| reason.clone());
             open.calls.close_all()
         };
@@ -307,7 +304,7 @@ impl Connection {
     fn receive(&self, message: Message, serving: &Serving) {
         match message {
             Message::Response(Response { id, result }) => {
-                let call = id.and_then(|id| self.open().calls.close(&id));
+                let call = id.and_then(|id| lock(&self.0.calls).calls.close(&id));
                 match call {
                     Some(call) => drop(call.send(result.map_err(CallError::Remote))),
                     None => serving.service.unexpected_response(),
@@ -353,7 +350,7 @@ impl Connection {
             Invalid::Shape { id, is_response: true, .. } => id.clone(),
             Invalid::Shape { .. } => None,
         };
-        if let Some(call) = answered.and_then(|id| self.open().calls.close(&id)) {
+        if let Some(call) = answered.and_then(|id| lock(&self.0.calls).calls.close(&id)) {
             let problem = format!("The response cannot be read: {invalid}");
             let _ = call.send(Err(CallError::Remote(Error::new(Error::PARSE, problem))));
             return;
@@ -427,7 +424,7 @@ fn receive_line(connection: &Connection, line: Line, serving: &Serving) {
             let problem = format!("a line of {length} bytes, which is too long");
             match identify(&line) {
                 Some(Cut::Response(id)) => {
-                    let call = connection.open().calls.close(&id);
+                    let call = lock(&connection.0.calls).calls.close(&id);
                     if let Some(call) = call {
                         let _ = call.send(Err(CallError::TooLong(length)));
                     }

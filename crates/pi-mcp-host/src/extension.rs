@@ -5,8 +5,9 @@
 //! system prompt.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::extension::{
     Answer, Ask, BeforeAgentStart, Exposure, Extension, ExtensionApi, ExtensionContext,
     ExtensionError, ExtensionEvent, LoadReason, McpRegistration, Question, Registry, Reply,
@@ -114,7 +115,7 @@ impl McpExtension {
                 wanted.push("tool_search");
             }
         }
-        let mut activated = self.state.activated.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut activated = lock(&self.state.activated);
         wanted.retain(|name| !activated.contains(name));
         for name in wanted {
             activated.push(name);
@@ -125,7 +126,7 @@ impl McpExtension {
     /// Decides about a call before the guard does.
     fn judge(&self, call: &ToolCall, session: &AgentSession) -> ToolDecision {
         let tool = {
-            let tools = self.state.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            let tools = lock(&self.state.tools);
             tools.get(&call.tool_name).cloned()
         };
         match tool {
@@ -238,11 +239,11 @@ fn start(servers: &McpServers, mode: RunMode) {
 impl State {
     /// Registers what is known of all servers.
     fn register(&self, servers: &McpServers) {
-        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let registry = lock(&self.registry).clone();
         let Some(registry) = registry else { return };
         let Items { tools, commands, by_name, mut problems } =
             register::items(servers, self.enables_codemode);
-        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = by_name;
+        *lock(&self.tools) = by_name;
         let conflicts = registry.replace_items(PATH, tools, commands);
         problems.extend(conflicts.iter().map(ToString::to_string));
         for server in servers.all() {
@@ -256,7 +257,7 @@ impl State {
     /// Shows problems to the user, each once.
     fn report(&self, problems: Vec<String>, servers: &McpServers) {
         let Some(context) = servers.0.context() else { return };
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = lock(&self.reported);
         for problem in problems {
             if reported.len() < 100 && !reported.contains(&problem) {
                 context.ui().notify(&problem, pi_coding_agent::extension::NotifyKind::Warning);
@@ -297,7 +298,7 @@ impl Extension for McpExtension {
 
     fn bind(&self, context: &ExtensionContext) {
         let registry = context.api().registry().clone();
-        *self.state.registry.lock().unwrap_or_else(PoisonError::into_inner) = Some(registry);
+        *lock(&self.state.registry) = Some(registry);
         let (state, servers) = (Arc::downgrade(&self.state), Arc::downgrade(&self.servers.0));
         let on_lists = move || {
             if let (Some(state), Some(shared)) = (state.upgrade(), servers.upgrade()) {

@@ -3,10 +3,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use pi_base::lock;
 use pi_guard::secrets::Secrets;
 use pi_jsonrpc::{Line, Lines};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -91,7 +92,7 @@ impl ServerLog {
         let (logger, text) = (logger.unwrap_or_default(), clean_line(&text, LONGEST));
         let mut lines = format!("{now:.3} [{server}] {level}{logger}: {text}\n");
         {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = lock(&self.state);
             if state.window.elapsed() > WINDOW {
                 state.window = Instant::now();
                 state.written = 0;
@@ -131,7 +132,7 @@ impl ServerLog {
             Line::TooLong(line) => format!("(a line of {} bytes)", line.length),
         };
         {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = lock(&self.state);
             let shown = clean_line(&self.secrets.redact_known(&text), KEPT);
             if state.tail.len() + shown.len() > KEPT {
                 state.tail.clear();
@@ -145,7 +146,7 @@ impl ServerLog {
 
     /// Returns the last lines of standard error, to explain why a server ended.
     pub(crate) fn last_errors(&self) -> Option<String> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = lock(&self.state);
         (!state.tail.is_empty()).then(|| state.tail.clone())
     }
 }

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use pi_base::lock;
 use pi_config::lock::with_lock;
 
 /// The most tools that are remembered. A file with more is not extended.
@@ -31,7 +32,7 @@ impl Pins {
 
     /// Returns true if a tool was used before and is another one now.
     pub(crate) fn is_changed(&self, server: &str, tool: &str, hash: &str) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         let pinned = known.get_or_insert_with(|| read(&self.path));
         pinned.get(server).and_then(|tools| tools.get(tool)).is_some_and(|pin| pin != hash)
     }
@@ -39,7 +40,7 @@ impl Pins {
     /// Remembers a tool whose call was permitted. Failures are not fatal: the next change of the
     /// tool is then not noticed by other processes, but by this one.
     pub(crate) fn pin(&self, server: &str, tool: &str, hash: &str) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.known);
         let pinned = known.get_or_insert_with(|| read(&self.path));
         if pinned.get(server).and_then(|tools| tools.get(tool)).is_some_and(|pin| pin == hash) {
             return;

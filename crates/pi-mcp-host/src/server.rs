@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use pi_base::lock;
 use pi_config::Environment;
 use pi_config::mcp::{ConfiguredServer, Origin, ServerConfig};
 use pi_mcp::client::Client;
@@ -80,7 +81,7 @@ impl Server {
         let known = old.iter().find(|other| other.fingerprint() == server.fingerprint());
         let lists = known.and_then(|other| other.known_lists());
         if lists.is_some() {
-            *server.lists.lock().unwrap_or_else(PoisonError::into_inner) = Known::Read(lists);
+            *lock(&server.lists) = Known::Read(lists);
         }
         server
     }
@@ -98,17 +99,17 @@ impl Server {
 
     /// Returns the client of an open connection.
     pub(crate) fn client(&self) -> Option<Client> {
-        let link = self.link();
+        let link = lock(&self.link);
         link.as_ref().map(|link| link.client.clone()).filter(|client| !client.is_closed())
     }
 
     pub(crate) fn set_link(&self, link: Link) {
         self.watched.reconnected();
-        *self.link() = Some(link);
+        *lock(&self.link) = Some(link);
     }
 
     pub(crate) fn take_link(&self) -> Option<Link> {
-        self.link().take()
+        lock(&self.link).take()
     }
 
     /// Takes note that the server announced a change of its lists.
@@ -121,13 +122,9 @@ impl Server {
         self.has_changed.swap(false, Ordering::SeqCst)
     }
 
-    fn link(&self) -> MutexGuard<'_, Option<Link>> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the lists of the server: of this session, or of an earlier one.
     pub(crate) fn lists(&self, cache: &Cache) -> Option<Arc<Lists>> {
-        let mut known = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.lists);
         if let Known::Read(lists) = &*known {
             return lists.clone();
         }
@@ -138,15 +135,14 @@ impl Server {
 
     /// Returns the lists if they are in memory.
     pub(crate) fn known_lists(&self) -> Option<Arc<Lists>> {
-        match &*self.lists.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*lock(&self.lists) {
             Known::Read(lists) => lists.clone(),
             Known::Unread => None,
         }
     }
 
     pub(crate) fn set_lists(&self, lists: Lists) {
-        *self.lists.lock().unwrap_or_else(PoisonError::into_inner) =
-            Known::Read(Some(Arc::new(lists)));
+        *lock(&self.lists) = Known::Read(Some(Arc::new(lists)));
     }
 
     /// Returns the description of the server: the configured one, else the first line of its

@@ -7,8 +7,9 @@
 mod connect;
 mod handler;
 
+use pi_base::{lock, unpoisoned};
 use pi_config::mcp::ConfiguredServer;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -91,7 +92,7 @@ impl McpServers {
     /// Sets the servers. Those that are as they were stay connected; others are disconnected.
     pub fn set_servers(&self, configured: Vec<ConfiguredServer>) {
         let removed: Vec<Arc<Server>> = {
-            let mut servers = self.0.servers.write().unwrap_or_else(PoisonError::into_inner);
+            let mut servers = unpoisoned(self.0.servers.write());
             let mut old = std::mem::take(&mut *servers);
             for one in configured {
                 let kept = old.iter().position(|server| server.is(&one));
@@ -269,7 +270,7 @@ impl McpServers {
 
     /// Makes connections possible again, after a reload.
     pub(crate) fn reopen(&self) {
-        *self.0.closed.lock().unwrap_or_else(PoisonError::into_inner) = CancelToken::new();
+        *lock(&self.0.closed) = CancelToken::new();
         for server in self.all() {
             server.state.send_if_modified(|state| {
                 let is_open = *state != ServerState::Disabled;
@@ -282,7 +283,7 @@ impl McpServers {
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Server>> {
-        self.0.servers.read().unwrap_or_else(PoisonError::into_inner).clone()
+        unpoisoned(self.0.servers.read()).clone()
     }
 
     pub(crate) fn find(&self, name: &str) -> Result<Arc<Server>, ServerError> {
@@ -292,8 +293,8 @@ impl McpServers {
 
     /// Hands the session to the servers: for questions to the user, and for models.
     pub(crate) fn bind(&self, context: &ExtensionContext, on_lists: Arc<dyn Fn() + Send + Sync>) {
-        *self.0.context.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.clone());
-        *self.0.on_lists.lock().unwrap_or_else(PoisonError::into_inner) = Some(on_lists);
+        *lock(&self.0.context) = Some(context.clone());
+        *lock(&self.0.on_lists) = Some(on_lists);
     }
 }
 
@@ -380,7 +381,7 @@ impl Shared {
 
     /// Reports a change of lists to the session.
     pub(crate) fn lists_changed(&self) {
-        let on_lists = self.on_lists.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let on_lists = lock(&self.on_lists).clone();
         if let Some(on_lists) = on_lists {
             on_lists();
         }
@@ -400,7 +401,7 @@ impl Shared {
     }
 
     fn closed(&self) -> CancelToken {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.closed).clone()
     }
 
     /// Returns the executor of server processes: in the sandbox, if the session has one.
@@ -415,7 +416,7 @@ impl Shared {
 
     /// Returns the surroundings of the session.
     pub(crate) fn context(&self) -> Option<ExtensionContext> {
-        self.context.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.context).clone()
     }
 }
 

@@ -1,9 +1,10 @@
 //! A tool of a server, as a tool of the agent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pi_agent::{AgentTool, BoxFuture, Invocation, ToolError, ToolOutput, Updates};
+use pi_base::lock;
 use pi_config::mcp::Transport;
 use pi_mcp::client::{CallOptions, ClientError};
 use pi_mcp::protocol::{Progress, Tool as RemoteTool};
@@ -166,7 +167,7 @@ impl Reports {
 
     fn report(&self, progress: &Progress) {
         {
-            let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut room = lock(&self.room);
             if room.0 == 0 && room.1.elapsed() < PAUSE {
                 return;
             }

@@ -4,7 +4,9 @@
 //! until it is read again.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
+
+use pi_base::lock;
 
 /// The most resources of a server that are watched.
 const MOST: usize = 100;
@@ -25,7 +27,7 @@ struct Resource {
 impl Watched {
     /// Takes note that the model reads a resource. Returns true if it is to be subscribed to.
     pub(crate) fn read(&self, uri: &str) -> bool {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         if all.len() >= MOST && !all.contains_key(uri) {
             return false;
         }
@@ -37,12 +39,12 @@ impl Watched {
 
     /// Takes note of a new connection, which has no subscriptions.
     pub(crate) fn reconnected(&self) {
-        self.all().values_mut().for_each(|resource| resource.is_subscribed = false);
+        lock(&self.0).values_mut().for_each(|resource| resource.is_subscribed = false);
     }
 
     /// Takes note of a change. Resources that the model has not read are not its concern.
     pub(crate) fn changed(&self, uri: &str) {
-        if let Some(resource) = self.all().get_mut(uri) {
+        if let Some(resource) = lock(&self.0).get_mut(uri) {
             resource.has_changed = true;
             resource.is_announced = false;
         }
@@ -50,22 +52,18 @@ impl Watched {
 
     /// Returns true if a resource has changed since it was read.
     pub(crate) fn has_changed(&self, uri: &str) -> bool {
-        self.all().get(uri).is_some_and(|resource| resource.has_changed)
+        lock(&self.0).get(uri).is_some_and(|resource| resource.has_changed)
     }
 
     /// Returns the changed resources of which the model was not told, once.
     pub(crate) fn take_news(&self) -> Vec<String> {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         let news = all.iter_mut().filter(|(_, one)| one.has_changed && !one.is_announced);
         news.map(|(uri, one)| {
             one.is_announced = true;
             uri.clone()
         })
         .collect()
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Resource>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -90,6 +88,6 @@ mod tests {
         for number in 0..200 {
             watched.read(&format!("x://{number}"));
         }
-        assert_eq!(watched.all().len(), MOST);
+        assert_eq!(lock(&watched.0).len(), MOST);
     }
 }

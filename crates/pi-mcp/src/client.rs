@@ -16,7 +16,7 @@ mod tool_headers;
 mod tools;
 mod urls;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 pub use lists::{List, json_size};
 pub use options::{CallOptions, ClientOptions};
@@ -26,6 +26,7 @@ use crate::inbox::Inbox;
 pub use crate::inbox::{Changed, Handler};
 use crate::protocol::{Era, Implementation, LoggingLevel, ServerCapabilities};
 use crate::transport::Link;
+use pi_base::unpoisoned;
 use subscriptions::Subscriptions;
 use tools::KnownTools;
 
@@ -65,7 +66,7 @@ struct Inner {
 impl Client {
     /// Returns what is known of the server.
     pub fn facts(&self) -> Facts {
-        self.0.facts.read().unwrap_or_else(PoisonError::into_inner).clone()
+        unpoisoned(self.0.facts.read()).clone()
     }
 
     /// Returns true if the connection ended.
@@ -80,7 +81,7 @@ impl Client {
     }
 
     fn era(&self) -> Era {
-        self.0.facts.read().unwrap_or_else(PoisonError::into_inner).era
+        unpoisoned(self.0.facts.read()).era
     }
 }
 

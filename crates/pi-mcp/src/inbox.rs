@@ -7,8 +7,9 @@ mod progress;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_jsonrpc::{Error, Id, Incoming, Service};
 use pi_protocol::CancelToken;
 use serde::Serialize;
@@ -141,12 +142,12 @@ impl Inbox {
         let cancel = self.stop.child();
         let takes_time = matches!(method.as_str(), methods::ELICIT | methods::CREATE_MESSAGE);
         let _asking = takes_time.then(|| Asking::new(&self.asking));
-        self.open_questions().insert(id.clone(), cancel.clone());
+        lock(&self.questions).insert(id.clone(), cancel.clone());
         let result = tokio::select! {
             result = self.answer(&method, params) => result,
             () = cancel.cancelled() => Err(Error::internal("The request was cancelled")),
         };
-        self.open_questions().remove(&id);
+        lock(&self.questions).remove(&id);
         result
     }
 
@@ -174,7 +175,7 @@ impl Inbox {
             },
             methods::CANCELLED => {
                 let id = params.get("requestId").and_then(Id::from_value);
-                let question = id.and_then(|id| self.open_questions().get(&id).cloned());
+                let question = id.and_then(|id| lock(&self.questions).get(&id).cloned());
                 if let Some(question) = question {
                     question.cancel();
                 }
@@ -182,7 +183,7 @@ impl Inbox {
             methods::ELICITATION_COMPLETE => {
                 if let Some(id) = params.get("elicitationId").and_then(Value::as_str) {
                     self.handler.elicited(id);
-                    let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+                    let opened = lock(&self.opened);
                     if let Some(waiting) = opened.get(id) {
                         waiting.notify_one();
                     }
@@ -200,17 +201,13 @@ impl Inbox {
 
     /// Returns the signal that what a URL is opened for is done.
     pub(crate) fn expect_elicited(&self, id: &str) -> Arc<Notify> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = lock(&self.opened);
         Arc::clone(opened.entry(id.to_owned()).or_default())
     }
 
     /// Forgets the signal of a question.
     pub(crate) fn forget_elicited(&self, id: &str) {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-    }
-
-    fn open_questions(&self) -> std::sync::MutexGuard<'_, HashMap<Id, CancelToken>> {
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.opened).remove(id);
     }
 }
 

@@ -9,10 +9,11 @@ mod renewal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
 use pi_ai::{AuthorizationRequest, Client, FailedResponse, providers};
+use pi_base::{lock, unpoisoned};
 use pi_config::{AuthStore, Settings, ValueResolver};
 use pi_config::{Diagnostic, Environment};
 use pi_guard::secrets::Secrets;
@@ -117,7 +118,7 @@ impl ModelRegistry {
                 .with_redaction(move |text| quoted.secrets().redact_known(text).into_owned())
                 .with_failures(move |failure| {
                     let last = failed.last_failure.lock();
-                    *last.unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                    *unpoisoned(last) = Some(failure);
                 });
         shared.write(|state| state.web = Some(client.web()));
         Self { shared, client }
@@ -362,7 +363,7 @@ impl ModelRegistry {
 
     /// Returns the last response of this model's provider that was not 2xx, with its whole body.
     pub fn last_failure(&self, model: &Model) -> Option<FailedResponse> {
-        let last = self.shared.last_failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = lock(&self.shared.last_failure);
         let is_of = |failure: &&FailedResponse| {
             failure.provider == model.provider && failure.model == model.id
         };
@@ -391,11 +392,13 @@ impl State {
 impl Shared {
     pub(crate) fn read<T>(&self, read: impl FnOnce(&State) -> T) -> T {
         // No code panics while it holds the lock, so the state is always consistent.
-        read(&self.state.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+        let state = unpoisoned(self.state.read());
+        read(&state)
     }
 
     pub(crate) fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
-        write(&mut self.state.write().unwrap_or_else(std::sync::PoisonError::into_inner))
+        let mut state = unpoisoned(self.state.write());
+        write(&mut state)
     }
 
     pub(crate) fn secrets(&self) -> &Secrets {

@@ -9,8 +9,10 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+
+use pi_base::lock;
 
 /// A handle to cancel work, cheap to clone. A cancelled token stays cancelled.
 #[derive(Clone, Default)]
@@ -63,7 +65,7 @@ impl CancelToken {
     /// Cancels the token: callbacks run now, on this thread, and waiting tasks are woken.
     pub fn cancel(&self) {
         let waiting = {
-            let mut waiting = self.0.lock();
+            let mut waiting = lock(&self.0.waiting);
             if self.0.cancelled.swap(true, Ordering::AcqRel) {
                 return;
             }
@@ -97,7 +99,7 @@ impl CancelToken {
     /// callback runs before this method returns. Dropping the registration removes the callback.
     #[must_use = "dropping the registration removes the callback"]
     pub fn on_cancel(&self, callback: impl FnOnce() + Send + 'static) -> CancelRegistration {
-        let mut waiting = self.0.lock();
+        let mut waiting = lock(&self.0.waiting);
         if self.is_cancelled() {
             drop(waiting);
             callback();
@@ -105,12 +107,6 @@ impl CancelToken {
         }
         let id = waiting.insert(Callback::Call(Box::new(callback)));
         CancelRegistration { shared: Arc::clone(&self.0), id: Some(id) }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,7 +135,7 @@ impl Drop for CancelRegistration {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             // The callback is dropped after the lock: its captures may use the token.
-            let callback = self.shared.lock().callbacks.remove(&id);
+            let callback = lock(&self.shared.waiting).callbacks.remove(&id);
             drop(callback);
         }
     }
@@ -163,7 +159,7 @@ impl Future for Cancelled {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let token = self.token.clone();
-        let mut waiting = token.0.lock();
+        let mut waiting = lock(&token.0.waiting);
         if token.is_cancelled() {
             return Poll::Ready(());
         }
@@ -178,7 +174,7 @@ impl Future for Cancelled {
 impl Drop for Cancelled {
     fn drop(&mut self) {
         if let Some(id) = self.id {
-            let callback = self.token.0.lock().callbacks.remove(&id);
+            let callback = lock(&self.token.0.waiting).callbacks.remove(&id);
             drop(callback);
         }
     }
@@ -222,7 +218,7 @@ mod tests {
         let registration = parent.on_cancel(|| unreachable!("removed"));
         drop(registration);
         drop(parent.cancelled());
-        assert!(parent.0.lock().callbacks.is_empty());
+        assert!(lock(&parent.0.waiting).callbacks.is_empty());
         parent.cancel();
     }
 

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_core::Stream;
+use pi_base::{lock, unpoisoned};
 
 use crate::{
     AssistantEvent, AssistantMessage, CancelRegistration, CancelToken, Cancelled, MessageBuilder,
@@ -114,7 +115,7 @@ impl AssistantStream {
         mut self,
         observe: impl FnMut(&AssistantEvent, &AssistantMessage) + Send + 'static,
     ) -> Self {
-        self.observers.get_mut().unwrap_or_else(PoisonError::into_inner).push(Box::new(observe));
+        unpoisoned(self.observers.get_mut()).push(Box::new(observe));
         self
     }
 
@@ -185,8 +186,7 @@ impl Stream for AssistantStream {
         let this = self.get_mut();
         let polled = this.poll_event(cx);
         if let Poll::Ready(Some(event)) = &polled {
-            let mut observers =
-                std::mem::take(this.observers.get_mut().unwrap_or_else(PoisonError::into_inner));
+            let mut observers = std::mem::take(unpoisoned(this.observers.get_mut()));
             let message: &AssistantMessage = this.message();
             observers.iter_mut().for_each(|observe| observe(event, message));
             this.observers = Mutex::new(observers);
@@ -202,7 +202,7 @@ impl AssistantStream {
         }
         if let Some(opening) = &mut self.opening {
             // The lock only makes the stream `Sync`; there is no other user.
-            let opening = opening.get_mut().unwrap_or_else(PoisonError::into_inner);
+            let opening = unpoisoned(opening.get_mut());
             match opening.as_mut().poll(cx) {
                 Poll::Ready(stream) => self.replace(stream),
                 Poll::Pending if Pin::new(&mut self.cancelled).poll(cx).is_ready() => {
@@ -252,13 +252,9 @@ impl AssistantStream {
     /// Continues as the stream that was opened. Its own observers come first.
     fn replace(&mut self, stream: Self) {
         let outer = std::mem::replace(self, stream);
-        let outer = outer.observers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.observers.get_mut().unwrap_or_else(PoisonError::into_inner).extend(outer);
+        let outer = unpoisoned(outer.observers.into_inner());
+        unpoisoned(self.observers.get_mut()).extend(outer);
     }
-}
-
-fn lock(source: &SharedSource) -> std::sync::MutexGuard<'_, Option<Box<dyn Source>>> {
-    source.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Drops the source, and with it the connection, outside the lock.

@@ -4,9 +4,10 @@
 //! follows the terminal.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_tui::terminal::{Guard, TerminalError};
 use tokio::sync::Notify;
 
@@ -45,7 +46,7 @@ impl Output {
         let work = move || {
             for frame in receiver {
                 let result = terminal.write(&frame, PATIENCE);
-                let mut state = writer.lock();
+                let mut state = lock(&writer.state);
                 state.pending -= 1;
                 let has_failed = result.is_err();
                 if let Err(error) = result {
@@ -67,9 +68,9 @@ impl Output {
         if bytes.is_empty() {
             return;
         }
-        self.shared.lock().pending += 1;
+        lock(&self.shared.state).pending += 1;
         if self.frames.send(bytes).is_err() {
-            self.shared.lock().pending -= 1;
+            lock(&self.shared.state).pending -= 1;
         }
     }
 
@@ -81,7 +82,7 @@ impl Output {
 
     /// Returns true while bytes are on their way.
     pub(super) fn is_busy(&self) -> bool {
-        self.shared.lock().pending > 0
+        lock(&self.shared.state).pending > 0
     }
 
     /// Waits until everything on its way is written, or writing failed.
@@ -95,19 +96,13 @@ impl Output {
 
     /// Returns the error of the terminal, if there is one.
     pub(super) fn has_failed(&self) -> bool {
-        self.shared.lock().error.is_some()
+        lock(&self.shared.state).error.is_some()
     }
 
     /// Waits until everything is written, or the time is over.
     pub(super) fn flush(&self, timeout: Duration) {
-        let state = self.shared.lock();
+        let state = lock(&self.shared.state);
         let waited = self.shared.idle.wait_timeout_while(state, timeout, |state| state.pending > 0);
         drop(waited);
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

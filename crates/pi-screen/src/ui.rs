@@ -2,10 +2,11 @@
 //! channel; what they may read at any time is in [`Shared`].
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc as blocking};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc as blocking};
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use pi_coding_agent::extension::{
     CompletionProvider, CompletionRequest, ComponentFactory, ComponentSlot, CustomOptions, Dialog,
     DialogAnswer, FooterData, InputListener, InputSubscription, Suggestions, Theme, ThemeError, Ui,
@@ -93,7 +94,7 @@ impl ScreenUi {
 
     /// Returns the state that extensions may read.
     pub(super) fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.shared)
     }
 
     /// Sends a request.

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
+use pi_base::lock;
 use tokio::sync::OwnedMutexGuard;
 
 /// Locks by the real paths of files.
@@ -17,7 +18,7 @@ impl Locks {
     /// Waits for the lock on a file. Dropping the guard releases it.
     pub(crate) async fn lock(&self, path: &Path) -> OwnedMutexGuard<()> {
         let file = {
-            let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut files = lock(&self.0);
             // Only files that are locked or awaited are kept, so the table stays small.
             files.retain(|_, file| file.strong_count() > 0);
             let known = files.get(path).and_then(Weak::upgrade);

@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use pi_base::lock;
 
 /// Number of recorded files; the one seen longest ago is dropped first.
 const CAPACITY: usize = 4096;
@@ -73,7 +75,7 @@ struct Table {
 impl Seen {
     /// Records that the model knows this content.
     pub(crate) fn record(&self, path: PathBuf, content: Fingerprint) {
-        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = lock(&self.0);
         table.clock += 1;
         let now = table.clock;
         table.files.insert(path, (content, now));
@@ -87,13 +89,13 @@ impl Seen {
 
     /// Returns the content that the model knows.
     pub(crate) fn get(&self, path: &Path) -> Option<Fingerprint> {
-        let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let table = lock(&self.0);
         table.files.get(path).map(|(content, _)| *content)
     }
 
     /// Records that the model knows the file to be gone.
     pub(crate) fn forget(&self, path: &Path) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).files.remove(path);
+        lock(&self.0).files.remove(path);
     }
 }
 

@@ -14,12 +14,13 @@ use std::fs::File;
 use std::future::{Future, poll_fn};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use pi_agent::ToolError;
+use pi_base::{lock, unpoisoned};
 use pi_protocol::CancelToken;
 
 use crate::change::unless_aborted;
@@ -387,10 +388,6 @@ impl<T> FirstResults<T> {
         Self { limit, full: AtomicBool::new(false), found: Mutex::new(found) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Collected<T>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_full(&self) -> bool {
         self.full.load(Memory::Relaxed)
     }
@@ -398,11 +395,14 @@ impl<T> FirstResults<T> {
     /// Returns true if no result at or below a path can be among the first.
     fn comes_too_late(&self, path: &Path) -> bool {
         self.is_full()
-            && self.lock().by_path.last_key_value().is_some_and(|(last, _)| last.is_before(path))
+            && lock(&self.found)
+                .by_path
+                .last_key_value()
+                .is_some_and(|(last, _)| last.is_before(path))
     }
 
     fn insert(&self, path: &Path, finding: T, weight: usize) {
-        let mut found = self.lock();
+        let mut found = lock(&self.found);
         found.by_path.insert(OrderedPath(path.to_owned()), (finding, weight));
         found.weight += weight;
         while let Some(last) = found.by_path.last_entry() {
@@ -417,7 +417,7 @@ impl<T> FirstResults<T> {
     }
 
     fn into_results(self) -> Vec<T> {
-        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let found = unpoisoned(self.found.into_inner());
         found.by_path.into_values().map(|(finding, _)| finding).collect()
     }
 }

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::ToolError;
+use pi_base::lock;
 use pi_protocol::CancelToken;
 
 use crate::background::BackgroundProcesses;
@@ -102,25 +103,25 @@ impl Workspace {
 
     /// Replaces the image settings. They can change during a session, with the model.
     pub fn set_image_settings(&self, images: ImageSettings) {
-        *self.images.lock().unwrap_or_else(PoisonError::into_inner) = images;
+        *lock(&self.images) = images;
     }
 
     /// Sets environment variables of the model's commands in addition to those of the settings; others stay as
     /// they are.
     pub fn set_variables(&self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
-        self.variables.lock().unwrap_or_else(PoisonError::into_inner).extend(variables);
+        lock(&self.variables).extend(variables);
     }
 
     /// Returns all environment variables of the model's commands.
     pub(crate) fn environment(&self) -> BTreeMap<OsString, OsString> {
         let mut environment = self.bash.environment.clone();
-        environment.extend(self.variables.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        environment.extend(lock(&self.variables).clone());
         environment
     }
 
     /// Returns the image settings.
     pub fn image_settings(&self) -> ImageSettings {
-        self.images.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.images).clone()
     }
 
     /// Returns the working directory, from which relative paths are resolved.

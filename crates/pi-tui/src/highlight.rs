@@ -10,8 +10,9 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use pi_base::lock;
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
 use crate::theme::Token;
@@ -141,8 +142,7 @@ pub fn highlight(code: &str, language: &str) -> Option<Vec<Vec<CodeSpan>>> {
 }
 
 fn with_languages<T>(run: impl FnOnce(&mut Languages) -> T) -> T {
-    let mut languages: MutexGuard<'_, Option<Languages>> =
-        LANGUAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut languages: MutexGuard<'_, Option<Languages>> = lock(&LANGUAGES);
     run(languages.get_or_insert_default())
 }
 

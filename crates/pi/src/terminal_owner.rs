@@ -6,8 +6,9 @@
 //! protocol of the program.
 
 use std::io::Write as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
+use pi_base::lock;
 #[cfg(feature = "extensions")]
 use pi_extensions::{InheritedStreams, OutputStream};
 use pi_screen::DrawnScreen;
@@ -23,7 +24,7 @@ enum Owner {
 static OWNER: Mutex<Owner> = Mutex::new(Owner::Program);
 
 fn owner() -> MutexGuard<'static, Owner> {
-    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&OWNER)
 }
 
 /// Records that a screen is drawn.

@@ -27,7 +27,12 @@ enum MustNot {
 use MustNot::{DependOnOurs, Reach};
 
 const RULES: &[Rule] = &[
-    Rule { name: "pi-protocol", must_not: DependOnOurs(&[]), why: "every crate depends on it" },
+    Rule { name: "pi-base", must_not: DependOnOurs(&[]), why: "every crate depends on it" },
+    Rule {
+        name: "pi-protocol",
+        must_not: DependOnOurs(&["pi-base"]),
+        why: "every crate depends on it",
+    },
     Rule {
         name: "pi-exec-watch",
         must_not: DependOnOurs(&[]),
@@ -35,16 +40,20 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "pi-guard",
-        must_not: DependOnOurs(&["pi-exec-watch"]),
+        must_not: DependOnOurs(&["pi-base", "pi-exec-watch"]),
         why: "it decides about calls without knowing agents",
     },
     Rule {
         name: "pi-web",
-        must_not: DependOnOurs(&["pi-protocol"]),
+        must_not: DependOnOurs(&["pi-base", "pi-protocol"]),
         why: "it speaks HTTP without knowing models",
     },
     Rule { name: "pi-mcp", must_not: Reach(&["pi-ai"]), why: "tools and logins need no model" },
-    Rule { name: "pi-tui", must_not: DependOnOurs(&[]), why: "it draws without knowing agents" },
+    Rule {
+        name: "pi-tui",
+        must_not: DependOnOurs(&["pi-base"]),
+        why: "it draws without knowing agents",
+    },
     Rule {
         name: "pi-config",
         must_not: Reach(&["pi-models", "pi-coding-agent"]),

@@ -1,11 +1,12 @@
 //! A conversation with a peer: requests, history, and a log of the bodies that were sent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_ai::{
     AssistantEvent, AssistantMessage, Client, Context, Message, Model, RequestHooks, StopReason,
     StreamOptions, ThinkingLevel, Tool, UserBlock,
 };
+use pi_base::lock;
 use serde_json::{Value, json};
 
 use crate::peer::{Format, Peer};
@@ -26,7 +27,7 @@ impl Conversation {
         let mut options = StreamOptions::default();
         let log = Arc::clone(&sent);
         options.hooks = RequestHooks::default().with_payload(move |body, _| {
-            log.lock().unwrap_or_else(PoisonError::into_inner).push(body.clone());
+            lock(&log).push(body.clone());
             std::future::ready(body)
         });
         if !peer.scripted {
@@ -114,7 +115,7 @@ impl Conversation {
 
     /// Returns the body that was sent last.
     pub(crate) fn last_sent(&self) -> String {
-        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = lock(&self.sent);
         sent.last().map(Value::to_string).unwrap_or_default()
     }
 }

@@ -5,8 +5,9 @@
 //! separates what the run did from what others do later.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_config::Settings;
 use pi_config::checkpoints::is_too_wide;
 use pi_guard::Decision;
@@ -119,8 +120,7 @@ pub(super) fn extension(state: Arc<Checkpointing>) -> Handlers {
 
 impl Checkpointing {
     async fn begin(&self, prompt: &str) {
-        *self.label.lock().unwrap_or_else(PoisonError::into_inner) =
-            prompt.chars().take(80).collect();
+        *lock(&self.label) = prompt.chars().take(80).collect();
         *self.before_run.lock().await = None;
     }
 
@@ -147,7 +147,7 @@ impl Checkpointing {
     }
 
     fn label(&self) -> String {
-        self.label.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.label).clone()
     }
 
     /// Returns true unless the call is known to change no file. Commands are judged as if the
@@ -176,7 +176,7 @@ impl Checkpointing {
         .await;
         let problem = match taken {
             Ok(Ok(lease)) => {
-                *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = Some(lease);
+                *lock(&self.lease) = Some(lease);
                 return Ok(());
             }
             Ok(Err(error)) => error.to_string(),

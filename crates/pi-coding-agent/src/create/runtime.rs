@@ -5,8 +5,9 @@
 //! each session on, whichever session is the current one.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
+use pi_base::lock;
 use pi_session::{ForkPosition, NewSession, Session, SessionError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -118,7 +119,7 @@ impl AgentRuntime {
 
     /// Returns the current session.
     pub fn session(&self) -> AgentSession {
-        self.0.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.current).clone()
     }
 
     /// Returns the registry of the current session.
@@ -237,7 +238,7 @@ impl AgentRuntime {
         session.set_settings(services.session_settings());
         let guard = session.guard().map(|guard| &**guard);
         session.set_resources(services.loaded_resources(session.workspace().cwd(), guard));
-        *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
+        *lock(&self.0.services) = services;
         self.start(&session, StartReason::Reload, None).await;
         problems
     }
@@ -340,8 +341,8 @@ impl AgentRuntime {
         old.set_runtime_subscribers(None);
         let new = built.session;
         new.set_runtime_subscribers(Some(self.0.subscribers.clone()));
-        *self.0.current.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
-        *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
+        *lock(&self.0.current) = new.clone();
+        *lock(&self.0.services) = services;
         for diagnostic in &built.diagnostics {
             new.emit(SessionEvent::from_diagnostic(diagnostic, None)).await;
         }
@@ -377,11 +378,11 @@ impl AgentRuntime {
         let services = self.services().with_discovered(found);
         let guard = session.guard().map(|guard| &**guard);
         session.set_resources(services.loaded_resources(session.workspace().cwd(), guard));
-        *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
+        *lock(&self.0.services) = services;
     }
 
     fn services(&self) -> Services {
-        self.0.services.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.services).clone()
     }
 
     /// Returns a handle that does not keep the runtime alive.

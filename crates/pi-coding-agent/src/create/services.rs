@@ -1,9 +1,10 @@
 //! Services: settings, models and resources, which outlive a session.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_agent::AgentTool;
+use pi_base::lock;
 use pi_config::omissions::Omission;
 use pi_config::resources::Resources;
 use pi_config::{AuthStore, Settings, SettingsStore};
@@ -161,7 +162,7 @@ impl Services {
     }
 
     pub(super) fn settings(&self) -> MutexGuard<'_, SettingsStore> {
-        self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.settings)
     }
 
     /// Reads the settings again. If a file is broken, its known content stays.

@@ -1,9 +1,10 @@
 //! Resources of the user as a session needs them: the prompt, expansions, commands.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use pi_agent::AgentTool;
+use pi_base::lock;
 use pi_config::resources::{
     ResourceFlags, ResourceOptions, ResourceSettings, Resources, SourceInfo, SystemPromptOptions,
     ToolPrompt,
@@ -145,7 +146,7 @@ impl Services {
         let settings = Arc::clone(&self.settings);
         let ui = Arc::clone(&self.options.ui);
         Arc::new(move |change| {
-            let mut settings = settings.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut settings = lock(&settings);
             let saved = settings.update(SettingsScope::User, |changes| match change {
                 SettingChange::SteeringMode(mode) => {
                     changes.set(&["steeringMode"], queue_mode(*mode));

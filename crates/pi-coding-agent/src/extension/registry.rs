@@ -15,9 +15,10 @@ mod tool_wait;
 mod virtual_models;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_agent::AgentTool;
+use pi_base::lock;
 use pi_protocol::Provider;
 use serde_json::Value;
 
@@ -464,7 +465,7 @@ impl Registry {
     }
 
     fn contents(&self) -> MutexGuard<'_, Contents> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

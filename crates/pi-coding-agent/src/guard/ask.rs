@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use pi_base::unpoisoned;
 use pi_config::ConfigError;
 use pi_config::lock::with_lock;
 use pi_guard::Decision;
@@ -104,7 +105,7 @@ impl Guard {
         let file = directory.join(APPROVED);
         with_lock(&file, || append_rule(&file, rule))??;
         let added = RuleFile::parse(&file.to_string_lossy(), rule, Layer::User)?;
-        self.policy.write().unwrap_or_else(std::sync::PoisonError::into_inner).add(added);
+        unpoisoned(self.policy.write()).add(added);
         Ok(())
     }
 }

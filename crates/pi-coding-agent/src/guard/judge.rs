@@ -1,9 +1,10 @@
 //! Judging a call by its declared effects, before an approver is asked.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use pi_agent::RequiredApproval;
+use pi_base::unpoisoned;
 use pi_config::settings::Profile;
 use pi_guard::Decision;
 use pi_guard::confine::{HostFilter, Network, host_matches};
@@ -360,7 +361,7 @@ pub(super) fn host_filter(
     };
     let (policy, approvals) = (Arc::clone(policy), approvals.clone());
     Arc::new(move |host, _port| {
-        let policy = policy.read().unwrap_or_else(PoisonError::into_inner);
+        let policy = unpoisoned(policy.read());
         let ruled = policy.check_host(host);
         let strict = ruled.as_ref().and_then(Verdict::decisive);
         let strict = strict.filter(|part| part.decision > Decision::Allow);

@@ -2,8 +2,9 @@
 //! without one of them would decide otherwise, or in silence.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
+use pi_base::unpoisoned;
 use pi_guard::policy::Policy;
 use pi_guard::secrets::Secrets;
 use pi_tools::Host;
@@ -104,7 +105,7 @@ impl Guard {
                 Checkpoints::None => defaults,
                 Checkpoints::Assumed | Checkpoints::Taken(_) => defaults.with_checkpoint(true),
             };
-            let mut policy = policy.write().unwrap_or_else(PoisonError::into_inner);
+            let mut policy = unpoisoned(policy.write());
             *policy = policy.clone().with_defaults(defaults);
         }
         Self {

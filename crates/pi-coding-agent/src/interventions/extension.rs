@@ -4,9 +4,10 @@
 //! added.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_agent::{BoxFuture, OutputChange, RequiredApproval};
+use pi_base::lock;
 use pi_config::hooks::HookEvent;
 use pi_protocol::{CancelToken, CustomEntryMessage, EntryBody, UserBlock, UserContent};
 use pi_session::ExtensionMessage;
@@ -459,6 +460,6 @@ impl SessionChecks {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

@@ -1,9 +1,10 @@
 //! The tool `submit_result`: receives the result, checks it, and ends the turn if it is valid.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput};
+use pi_base::lock;
 use pi_protocol::{ConstrainedSampling, Effects, StrictMode, Tool};
 use serde_json::{Map, Value, json};
 
@@ -40,31 +41,27 @@ pub(crate) struct Refused {
 }
 
 impl Submissions {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Forgets everything, for the next round.
     pub(crate) fn reset(&self) {
-        *self.state() = State::default();
+        *lock(&self.0) = State::default();
     }
 
     pub(crate) fn accepted(&self) -> Option<Arc<Value>> {
-        self.state().accepted.clone()
+        lock(&self.0).accepted.clone()
     }
 
     pub(crate) fn last_refused(&self) -> Option<Refused> {
-        self.state().last_refused.clone()
+        lock(&self.0).last_refused.clone()
     }
 
     /// Returns the number of results that were refused.
     pub(crate) fn refused(&self) -> u32 {
-        self.state().refused
+        lock(&self.0).refused
     }
 
     /// Records a result that was refused. Returns the number of them.
     pub(crate) fn refuse(&self, refused: Refused) -> u32 {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.refused += 1;
         state.last_refused = Some(refused);
         state.refused
@@ -95,7 +92,7 @@ impl SubmitResult {
         let value = Arc::new(read(&self.contract, arguments));
         let violations = self.contract.check(&value).await;
         if violations.is_empty() {
-            self.submissions.state().accepted = Some(value);
+            lock(&self.submissions.0).accepted = Some(value);
             return ToolOutput::text("The result was accepted.").terminating();
         }
         let text = serde_json::to_string_pretty(&*value).unwrap_or_default();

@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_protocol::{AgentMessage, ImageContent, Model, ThinkingLevel};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -291,10 +292,6 @@ async fn read(
     }
     // Dropping the senders ends all requests that wait.
     lock(&waiting).take();
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Client {

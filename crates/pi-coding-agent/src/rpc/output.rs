@@ -3,9 +3,10 @@
 //! The agent never waits for a reader. For a reader that is far behind, events of progress are
 //! merged, so that what waits for it is bounded by what happened, not by how often it was reported.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -44,7 +45,7 @@ impl LineWriter {
     /// Adds a record without waiting.
     pub fn add(&self, record: &impl Serialize) -> Result<(), OutputClosed> {
         {
-            let mut state = self.state();
+            let mut state = lock(&self.0.state);
             if state.closed {
                 return Err(OutputClosed);
             }
@@ -59,12 +60,12 @@ impl LineWriter {
     pub async fn drain(&self, mut out: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         loop {
             let batch = {
-                let mut state = self.state();
+                let mut state = lock(&self.0.state);
                 state.release();
                 std::mem::take(&mut state.unwritten)
             };
             if batch.is_empty() {
-                if self.state().finished {
+                if lock(&self.0.state).finished {
                     return Ok(());
                 }
                 self.0.filled.notified().await;
@@ -75,19 +76,15 @@ impl LineWriter {
                 out.flush().await
             };
             let written = written.await;
-            self.state().closed |= written.is_err();
+            lock(&self.0.state).closed |= written.is_err();
             written?;
         }
     }
 
     /// Ends [`LineWriter::drain`] when all lines are written.
     pub fn finish(&self) {
-        self.state().finished = true;
+        lock(&self.0.state).finished = true;
         self.0.filled.notify_one();
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -125,7 +122,7 @@ impl SessionListener for LineWriter {
     fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
         if event.is_record() {
             let is_held = event.is_progress() && {
-                let mut state = self.state();
+                let mut state = lock(&self.0.state);
                 let is_behind = !state.closed && state.unwritten.len() >= FAR_BEHIND;
                 if is_behind {
                     state.hold(event);

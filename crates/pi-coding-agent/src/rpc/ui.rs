@@ -2,10 +2,11 @@
 //! back.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
@@ -29,7 +30,7 @@ impl RpcUi {
 
     /// Passes an answer to the dialog that waits for it. Other answers are ignored.
     pub fn answer(&self, id: &str, fields: Map<String, Value>) {
-        let waiting = self.waiting().remove(id);
+        let waiting = lock(&self.waiting).remove(id);
         if let Some(waiting) = waiting {
             // The dialog may be closed already.
             let _ = waiting.send(fields);
@@ -38,7 +39,7 @@ impl RpcUi {
 
     /// Closes all dialogs: no answers follow.
     pub fn close(&self) {
-        self.waiting().clear();
+        lock(&self.waiting).clear();
     }
 
     /// Writes a request and returns its id. Fields that are null are left out.
@@ -54,10 +55,6 @@ impl RpcUi {
         // A reader that is gone ends the server.
         let _ = self.output.add(&record);
         id
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,7 +83,7 @@ impl Ui for RpcUi {
         };
         let (sender, receiver) = oneshot::channel();
         let id = self.request(dialog.kind(), fields);
-        self.waiting().insert(id.clone(), sender);
+        lock(&self.waiting).insert(id.clone(), sender);
         Box::pin(async move {
             let _closed = Closed { ui: self, id };
             let fields = receiver.await.ok()?;
@@ -150,6 +147,6 @@ struct Closed<'a> {
 
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
-        self.ui.waiting().remove(&self.id);
+        lock(&self.ui.waiting).remove(&self.id);
     }
 }

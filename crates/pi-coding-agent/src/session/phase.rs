@@ -3,8 +3,9 @@
 //! Exactly one holds at a time. State that means something only during a run lives in
 //! [`RunState`] and ends with it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_models::Chain;
 use pi_protocol::CancelToken;
 use serde_json::{Map, Value};
@@ -84,13 +85,13 @@ impl Activity {
 
     /// Ends the run or summary.
     pub(super) fn end(&self) {
-        *self.phase() = Phase::Idle;
+        *lock(&self.phase) = Phase::Idle;
         self.busy.send_replace(false);
     }
 
     fn begin(&self, next: Phase) -> bool {
         {
-            let mut phase = self.phase();
+            let mut phase = lock(&self.phase);
             if !matches!(*phase, Phase::Idle) {
                 return false;
             }
@@ -102,7 +103,7 @@ impl Activity {
 
     /// Reads or changes the state of the run. Without a run, the state is the default one.
     pub(super) fn run<T>(&self, access: impl FnOnce(&mut RunState) -> T) -> T {
-        match &mut *self.phase() {
+        match &mut *lock(&self.phase) {
             Phase::Running(run) => access(run),
             Phase::Idle | Phase::Summarizing(_) => access(&mut RunState::default()),
         }
@@ -115,17 +116,17 @@ impl Activity {
 
     /// Returns true during a run.
     pub(super) fn is_running(&self) -> bool {
-        matches!(*self.phase(), Phase::Running(_))
+        matches!(*lock(&self.phase), Phase::Running(_))
     }
 
     /// Returns true during a summary outside of a run.
     pub(super) fn is_summarizing(&self) -> bool {
-        matches!(*self.phase(), Phase::Summarizing(_))
+        matches!(*lock(&self.phase), Phase::Summarizing(_))
     }
 
     /// Returns true during a compaction or the summary of a branch.
     pub(super) fn is_compacting(&self) -> bool {
-        match &*self.phase() {
+        match &*lock(&self.phase) {
             Phase::Running(run) => run.compaction.is_some(),
             Phase::Summarizing(_) => true,
             Phase::Idle => false,
@@ -148,7 +149,7 @@ impl Activity {
 
     /// Cancels a compaction or the summary of a branch.
     pub(super) fn cancel_summary(&self) {
-        let cancel = match &*self.phase() {
+        let cancel = match &*lock(&self.phase) {
             Phase::Running(run) => run.compaction.clone(),
             Phase::Summarizing(cancel) => Some(cancel.clone()),
             Phase::Idle => None,
@@ -163,9 +164,5 @@ impl Activity {
         let mut busy = self.busy.subscribe();
         // The sender lives as long as `self`.
         let _ = busy.wait_for(|busy| !busy).await;
-    }
-
-    fn phase(&self) -> MutexGuard<'_, Phase> {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,8 +1,9 @@
 //! Requests to providers: routing to the providers of extensions, and the hooks in which
 //! extensions see headers, bodies, responses and chunks.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_models::ModelRegistry;
 use pi_protocol::{
     AssistantStream, CancelToken, HttpResponseInfo, Model, Provider, Request, RequestHooks,
@@ -38,12 +39,12 @@ pub(super) struct Chunks(Mutex<Vec<(Arc<Model>, String)>>);
 
 impl Chunks {
     fn push(&self, model: &Arc<Model>, text: &str) {
-        let mut chunks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chunks = lock(&self.0);
         chunks.push((Arc::clone(model), text.to_owned()));
     }
 
     fn take(&self) -> Vec<(Arc<Model>, String)> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut lock(&self.0))
     }
 }
 

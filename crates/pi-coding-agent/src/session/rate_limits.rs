@@ -4,8 +4,9 @@
 //! an account, so they are kept under the name of the credential, `openai` or `openai@work`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_protocol::{HttpResponseInfo, RateLimits, Request, now_ms};
 use serde::Serialize;
 
@@ -52,12 +53,12 @@ impl LimitLog {
     }
 
     fn record(&self, credential: &str, limits: RateLimits) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(&self.0);
         log.insert(credential.to_owned(), ReportedLimits::new(now_ms(), limits));
     }
 
     fn latest(&self) -> BTreeMap<String, ReportedLimits> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Subscribers: they receive the events of a session one after the other.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 
 use super::SessionEvent;
 
@@ -98,8 +99,4 @@ impl std::fmt::Debug for Subscription {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Subscription").field(&self.id).finish()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

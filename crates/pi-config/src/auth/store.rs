@@ -3,9 +3,10 @@
 use std::fmt;
 use std::fs::{self, Metadata, Permissions};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use pi_base::lock;
 use serde_json::{Map, Value};
 
 use super::StoredCredential;
@@ -156,7 +157,7 @@ impl AuthStore {
     }
 
     fn entries(&self) -> Result<Arc<Entries>, ConfigError> {
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cached = lock(&self.cached);
         // Taken before reading: a write in between is noticed the next time.
         let stamp = fs::metadata(self.path()).ok().map(|metadata| Stamp::of(&metadata));
         if let (Some((old, entries)), Some(now)) = (&*cached, &stamp)
@@ -183,7 +184,7 @@ impl AuthStore {
     }
 
     fn clear_cache(&self) {
-        *self.cached.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.cached) = None;
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::{Invocation, Outcome, ToolOutput, Updates, unanswered_calls};
+use pi_base::lock;
 use pi_coding_agent::session::{
     AgentSession, Intervention, InterventionAction, PromptError, PromptOptions, SessionEvent,
 };
@@ -257,7 +258,7 @@ impl Progress {
         let weak = session.downgrade();
         let (following, name) = (Arc::clone(&seen), agent.to_owned());
         let subscription = session.subscribe(move |event| {
-            let mut seen = following.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = lock(&following);
             match event {
                 SessionEvent::TurnStart { .. } => seen.turns += 1,
                 SessionEvent::ToolExecutionStart { tool_name, args, .. } => {
@@ -285,12 +286,12 @@ impl Progress {
 
     /// Returns the decision that stopped the sub-agent.
     fn stop(&self) -> Option<Intervention> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).stop.take()
+        lock(&self.seen).stop.take()
     }
 
     /// Returns data about the finished sub-agent, for screens and reports.
     fn details(&self, session: Option<&Path>) -> serde_json::Value {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(&self.seen);
         json!({
             "agent": self.agent, "session": session, "turns": seen.turns, "toolCalls": seen.calls,
         })

@@ -1,7 +1,8 @@
 //! The part of a spec in a session: its prompt, its tools, and the specs that take over.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pi_base::lock;
 use pi_coding_agent::extension::{
     Answer, Ask as _, Boundary, Exposure, Extension, ExtensionApi, ExtensionContext,
     ExtensionEvent, LoadReason, Question, QuestionKind, RegistryError, Reply, ToolRegistration,
@@ -58,7 +59,7 @@ impl AgentExtension {
 
 impl State {
     fn bound(&self) -> MutexGuard<'_, Bound> {
-        self.bound.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.bound)
     }
 
     /// Returns the session that the tools work for.

@@ -6,9 +6,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::Spent;
+use pi_base::lock;
 use pi_coding_agent::guard::AnnounceCall;
 use pi_protocol::{ToolResultMessage, now_ms};
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ impl Journal {
         let is_call = matches!(entry, JournalEntry::Call { .. });
         let mut line = serde_json::to_vec(&Line { time: now_ms(), entry })?;
         line.push(b'\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(&self.file);
         file.write_all(&line)?;
         if is_call {
             file.sync_data()?;
@@ -99,14 +100,14 @@ impl Journal {
     /// Appends a line that follows an event. A failure is reported at the end of the run.
     pub(crate) fn record(&self, entry: JournalEntry) {
         if let Err(error) = self.append(entry) {
-            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut failure = lock(&self.failure);
             failure.get_or_insert_with(|| format!("the journal could not be written: {error}"));
         }
     }
 
     /// Returns the first failure of [`Journal::record`].
     pub(crate) fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.failure).clone()
     }
 
     /// Returns the function that announces the calls of a session.

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_agent::{BoxFuture, ToolError, ToolOutput};
+use pi_base::lock;
 use pi_coding_agent::guard::ToolDecision;
 use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
 use pi_coding_agent::{Tap, TappedCall};
@@ -104,7 +105,7 @@ impl Recorder {
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Records a request and returns its number.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pi_agent::{BoxFuture, ToolError, ToolOutput};
+use pi_base::lock;
 use pi_coding_agent::guard::ToolDecision;
 use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
 use pi_coding_agent::{Tap, TappedCall};
@@ -252,7 +253,7 @@ impl Player {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 
     /// Returns the recorded result of a call.

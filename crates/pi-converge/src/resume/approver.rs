@@ -2,9 +2,10 @@
 //! otherwise a list of what is pending.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use pi_agent::{BoxFuture, UnansweredCalls};
+use pi_base::lock;
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver};
 use pi_coding_agent::session::{AgentSession, WeakAgentSession};
 use serde_json::Value;
@@ -106,7 +107,7 @@ impl DeferringApprover {
         let calls = waiting.map(|waiting| waiting.calls.as_slice()).unwrap_or_default();
         let is_own =
             |request: &ApprovalRequest| calls.iter().any(|call| call.id == request.tool_call_id);
-        let requests = self.requests();
+        let requests = lock(&self.requests);
         let own = requests.iter().filter(|request| is_own(request)).count();
         // A call that waits without a request of its own waits for requests of a sub-agent.
         let has_others = own < calls.len();
@@ -157,10 +158,6 @@ impl DeferringApprover {
         }
         request
     }
-
-    fn requests(&self) -> MutexGuard<'_, Vec<ApprovalRequest>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Returns true if a request is about a pending action. Ids can occur several times.
@@ -172,14 +169,14 @@ impl Approver for DeferringApprover {
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
         let request = self.redacted(request);
         let is_first = request.wider.is_none();
-        let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut decided = lock(&self.decided);
         let found = decided.iter().position(|(action, _)| is_first && is_about(action, &request));
         // A decision is used up by the call that it is about.
         let decision = match found.and_then(|at| decided.remove(at)) {
             Some((_, decision)) => decision,
             None => {
                 if is_first {
-                    self.requests().push(request);
+                    lock(&self.requests).push(request);
                 }
                 ApprovalDecision::Defer
             }

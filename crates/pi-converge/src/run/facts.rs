@@ -1,8 +1,9 @@
 //! Facts of a run for its report: the actions of the agent with the decisions about them, and what
 //! is needed to reproduce the run.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::session::{AgentSession, SessionEvent, Subscription};
 use serde_json::{Map, Value};
 
@@ -27,7 +28,7 @@ impl Facts {
     /// Collects the facts of a session until the subscription is dropped.
     pub(crate) fn collect(&self, session: &AgentSession) -> Subscription {
         {
-            let found = &mut self.lock().reproduction;
+            let found = &mut lock(&self.0).reproduction;
             found.model = session.model().map(|model| format!("{}/{}", model.provider, model.id));
             found.thinking = Some(session.thinking_level().as_str().to_owned());
             found.system_prompt = Some(hash(&Value::from(session.system_prompt())));
@@ -53,7 +54,7 @@ impl Facts {
                     decision: "run".to_owned(),
                     ..ActionReport::default()
                 };
-                self.lock().actions.push(action);
+                lock(&self.0).actions.push(action);
             }
             SessionEvent::ToolDecision { decision } => self.change(&decision.tool_call_id, |one| {
                 one.decision = decision.decision.name().to_owned();
@@ -71,14 +72,14 @@ impl Facts {
 
     /// Changes the last action with this id. Ids may repeat in later attempts.
     fn change(&self, id: &str, change: impl FnOnce(&mut ActionReport)) {
-        if let Some(action) = self.lock().actions.iter_mut().rev().find(|one| one.id == id) {
+        if let Some(action) = lock(&self.0).actions.iter_mut().rev().find(|one| one.id == id) {
             change(action);
         }
     }
 
     /// Returns the actions so far.
     pub(crate) fn actions(&self) -> Vec<ActionReport> {
-        self.lock().actions.clone()
+        lock(&self.0).actions.clone()
     }
 
     /// Returns what is needed to reproduce the run.
@@ -88,12 +89,8 @@ impl Facts {
             version: version.to_owned(),
             contract: serde_json::to_value(contract).map(|value| hash(&value)).unwrap_or_default(),
             platform: format!("{os}-{architecture}"),
-            ..self.lock().reproduction.clone()
+            ..lock(&self.0).reproduction.clone()
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Hooks at the start and the end of a run, and the interventions during it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::hooks::{HookEvent, HookResult, Hooks};
 use pi_coding_agent::session::{AgentSession, Intervention, SessionEvent, Subscription};
 use serde_json::{Map, Value, json};
@@ -20,18 +21,14 @@ impl Interventions {
         let list = self.clone();
         session.subscribe(move |event| {
             if let SessionEvent::Guardrail { intervention } = event {
-                list.lock().push((**intervention).clone());
+                lock(&list.0).push((**intervention).clone());
             }
         })
     }
 
     /// Returns the interventions so far.
     pub(crate) fn list(&self) -> Vec<Intervention> {
-        self.lock().clone()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Intervention>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).clone()
     }
 }
 

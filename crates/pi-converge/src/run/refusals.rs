@@ -3,8 +3,9 @@
 //! If the checks of the last round fail after a refusal, the work needed what the policy forbids: the
 //! run ends as forbidden, and not as failed or stuck.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::guard::{CallDecision, ToolDecision};
 use pi_coding_agent::session::{AgentSession, SessionEvent, Subscription};
 
@@ -20,26 +21,22 @@ impl Refusals {
             if let SessionEvent::ToolDecision { decision } = event
                 && decision.decision == CallDecision::Refused
             {
-                refusals.list().push(Arc::clone(decision));
+                lock(&refusals.0).push(Arc::clone(decision));
             }
         })
     }
 
     /// Forgets the refusals of earlier rounds.
     pub(crate) fn begin_round(&self) {
-        self.list().clear();
+        lock(&self.0).clear();
     }
 
     /// Describes the last refused action of the round.
     pub(crate) fn last(&self) -> Option<String> {
-        let list = self.list();
+        let list = lock(&self.0);
         let last = list.last()?;
         let what = last.what.lines().next().unwrap_or_default();
         let reasons = last.reasons.join("; ");
         Some(format!("The policy refused {}: {what} ({reasons}).", last.tool_name))
-    }
-
-    fn list(&self) -> MutexGuard<'_, Vec<Arc<ToolDecision>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,10 @@
 //! Watches a session: steers the agent when it repeats itself, and ends its work when it is stuck.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::{AssistantMessage, BoxFuture, ToolResultMessage, UserBlock};
+use pi_base::lock;
 use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::session::{AgentSession, SessionEvent, SessionListener, Subscription};
 use serde::Deserialize as _;
@@ -164,8 +165,4 @@ impl StuckEvidence {
     pub(crate) fn sentence(&self) -> String {
         note::sentence(self)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
+use pi_base::unpoisoned;
 use pi_coding_agent::guard::{ExtensionAction, Guard, Outcome};
 use tokio::runtime::Handle;
 
@@ -24,11 +25,11 @@ impl Guarded {
     }
 
     pub(super) fn set(&self, guard: &Arc<Guard>) {
-        *self.guard.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(guard);
+        *unpoisoned(self.guard.write()) = Arc::clone(guard);
     }
 
     fn guard(&self) -> Arc<Guard> {
-        Arc::clone(&self.guard.read().unwrap_or_else(PoisonError::into_inner))
+        unpoisoned(self.guard.read()).clone()
     }
 }
 

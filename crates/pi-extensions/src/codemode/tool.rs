@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput};
+use pi_base::lock;
 use pi_coding_agent::config::settings::{CodemodeSettings, Profile};
 use pi_coding_agent::extension::{
     Exposure, Extension, ExtensionApi, ExtensionContext, LoadReason, Reply as ExtensionReply,
@@ -231,7 +232,7 @@ async fn run(
         Ended { ending: Ending::Failed(problem.to_owned()), store: Store::default() }
     });
     let ended = keep(&session, ended).await;
-    let output = std::mem::take(&mut *output.lock().unwrap_or_else(PoisonError::into_inner));
+    let output = std::mem::take(&mut *lock(&output));
     Ok(result(&session, &calls, ended, output, began.elapsed(), options))
 }
 

@@ -1,9 +1,10 @@
 //! The number of scripts that run at the same time in the process.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use pi_base::{lock, unpoisoned};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -43,7 +44,7 @@ struct Held {
 impl Worker {
     /// Gives up the thread, which does not react: another script may run in its place.
     pub(super) fn give_up(&self) {
-        let permit = self.0.permit.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let permit = lock(&self.0.permit).take();
         if permit.is_some() {
             self.0.workers.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -52,7 +53,7 @@ impl Worker {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let permit = self.permit.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let permit = unpoisoned(self.permit.get_mut());
         if permit.is_none() {
             self.workers.lost.fetch_sub(1, Ordering::Relaxed);
         }

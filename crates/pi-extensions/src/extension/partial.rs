@@ -5,8 +5,9 @@
 //! goes back to the stream. If JavaScript still has the event then, it keeps a copy: `event.message`
 //! is always the message as of the event.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_protocol::{AssistantMessage, Message};
 use serde_json::{Value, json};
 
@@ -40,10 +41,6 @@ impl Lent {
     pub(super) fn read(&self) -> Value {
         json!(Message::Assistant(Arc::clone(&lock(&self.0))))
     }
-}
-
-fn lock(message: &Mutex<Arc<AssistantMessage>>) -> MutexGuard<'_, Arc<AssistantMessage>> {
-    message.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

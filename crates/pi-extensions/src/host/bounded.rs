@@ -1,8 +1,10 @@
 //! A question to a JavaScript thread whose answer is awaited for a short time only.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+
+use pi_base::{lock, unpoisoned};
 
 /// Creates a question and its reply. `late` is true from the moment at which the question was given
 /// up until the reply comes or is dropped.
@@ -32,10 +34,10 @@ pub(super) struct Question<T> {
 impl<T> Question<T> {
     /// Waits for the reply; `None` if it does not come in time.
     pub(super) fn wait(self, limit: Duration) -> Option<T> {
-        let state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = lock(&self.shared.state);
         let is_expected = |state: &mut State<T>| matches!(state, State::Expected);
         let waited = self.shared.changed.wait_timeout_while(state, limit, is_expected);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = unpoisoned(waited);
         match std::mem::replace(&mut *state, State::GivenUp) {
             State::Given(value) => value,
             State::Expected | State::GivenUp => {
@@ -59,7 +61,7 @@ impl<T> Reply<T> {
     }
 
     fn settle(&self, value: Option<T>) -> bool {
-        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.shared.state);
         match *state {
             State::Expected => {
                 *state = State::Given(value);

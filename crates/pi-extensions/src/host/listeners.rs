@@ -1,7 +1,9 @@
 //! The handlers of an extension, by event.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
+
+use pi_base::unpoisoned;
 
 /// The numbers of the handlers per event, shared between the thread and the session: an event
 /// without a handler must not cost a message to the thread.
@@ -10,16 +12,16 @@ pub(crate) struct Listeners(Arc<RwLock<BTreeMap<String, Vec<usize>>>>);
 
 impl Listeners {
     pub(crate) fn numbers(&self, name: &str) -> Vec<usize> {
-        let numbers = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let numbers = unpoisoned(self.0.read());
         numbers.get(name).cloned().unwrap_or_default()
     }
 
     pub(crate) fn set(&self, name: String, numbers: Vec<usize>) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(name, numbers);
+        unpoisoned(self.0.write()).insert(name, numbers);
     }
 
     pub(crate) fn clear(&self) {
-        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+        unpoisoned(self.0.write()).clear();
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::extension::{ComponentHandle, ComponentMessage};
 
 /// The number of a component, which JavaScript gave it.
@@ -48,12 +49,8 @@ struct LinkState {
 }
 
 impl Link {
-    fn state(&self) -> MutexGuard<'_, LinkState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn send(&self, message: ComponentMessage) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         match &state.handle {
             Some(handle) => handle.send(message),
             // The first frame is drawn anyway.
@@ -63,7 +60,7 @@ impl Link {
     }
 
     pub(crate) fn attach(&self, handle: ComponentHandle) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         for message in state.waiting.drain(..) {
             handle.send(message);
         }

@@ -5,8 +5,9 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_protocol::CancelToken;
 use pi_web::{WebBody, WebClient, WebError, WebRequest, WebResponse};
 use serde::Deserialize;
@@ -67,7 +68,7 @@ pub(super) const FUNCTIONS: Natives = &[
         let exchange = find(call)?;
         let body = if options.is_stream {
             let (sender, receiver) = mpsc::channel(1);
-            *exchange.sender() = Some(sender);
+            *lock(&exchange.body) = Some(sender);
             WebBody::Stream(receiver)
         } else {
             bytes.map_or(WebBody::Empty, WebBody::Bytes)
@@ -91,7 +92,8 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
     // `sendChunk(id, bytes)` resolves with false if the body is not wanted any more.
     ("sendChunk", |call| {
-        let (sender, bytes) = (found(call)?.and_then(|one| one.sender().clone()), call.bytes(1)?);
+        let (sender, bytes) =
+            (found(call)?.and_then(|one| lock(&one.body).clone()), call.bytes(1)?);
         call.promise(async move {
             match sender {
                 Some(sender) => Ok(sender.send(bytes).await.is_ok().into()),
@@ -101,7 +103,7 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
     ("endBody", |call| {
         if let Some(exchange) = found(call)? {
-            exchange.sender().take();
+            lock(&exchange.body).take();
         }
         call.done()
     }),
@@ -127,12 +129,7 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
 ];
 
-impl Exchange {
-    /// Returns the sender of the body, if it is a stream.
-    fn sender(&self) -> MutexGuard<'_, Option<mpsc::Sender<Vec<u8>>>> {
-        self.body.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Exchange {}
 
 fn found(call: &Call<'_, '_>) -> Result<Option<Arc<Exchange>>, Thrown> {
     Ok(call.host.area::<Exchanges>().borrow().get(&call.handle(0)?).map(Arc::clone))

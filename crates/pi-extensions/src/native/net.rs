@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use pi_base::lock;
 use pi_protocol::CancelToken;
 use pi_web::{WebBody, WebRequest};
 use serde::Deserialize;
@@ -169,10 +170,6 @@ fn upgrade<'js>(call: &Call<'_, 'js>) -> Answer<'js> {
         let socket = Socket { cancel: CancelToken::new(), kind };
         Ok(insert(&all, id, socket, json!({ "headers": headers })))
     })
-}
-
-fn lock(sockets: &Sockets) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Socket>>> {
-    sockets.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn find(call: &Call<'_, '_>) -> Result<Option<Arc<Socket>>, Thrown> {

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_agent::ToolOutput;
+use pi_base::lock;
 use pi_coding_agent::extension::{ExtensionContext, NotifyKind};
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Error, Id, Incoming, Limits, Message, Service};
@@ -220,10 +221,6 @@ impl Shared {
         }
         Ok(Value::Null)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the path of a program: as given if it has a slash, else from the search path.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_ai::faux::{Faux, Reply};
+use pi_base::lock;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::PromptOptions;
 use pi_coding_agent::{
@@ -196,8 +197,4 @@ fn state(session: &TestSession) -> Value {
 fn find(call: &Call<'_, '_>) -> Result<Arc<TestSession>, Thrown> {
     let found = lock(&call.host.area::<Sessions>()).get(&call.id(0)?).cloned();
     found.ok_or_else(|| NativeError::new("the session of this test was stopped").into())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,11 @@
 //! A user whose answers are given in advance.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use pi_coding_agent::extension::{Dialog, DialogAnswer, Ui, UiUpdate};
 use serde_json::{Value, json};
 
@@ -20,15 +21,11 @@ struct Script {
 
 impl ScriptedUi {
     pub(super) fn answer(&self, answer: Value) {
-        self.script().answers.push_back(answer);
+        lock(&self.0).answers.push_back(answer);
     }
 
     pub(super) fn shown(&self) -> Vec<Value> {
-        self.script().shown.clone()
-    }
-
-    fn script(&self) -> MutexGuard<'_, Script> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).shown.clone()
     }
 }
 
@@ -50,7 +47,7 @@ impl Ui for ScriptedUi {
             Dialog::Editor { prefill, .. } => shown["prefill"] = json!(prefill),
             _ => {}
         }
-        let mut script = self.script();
+        let mut script = lock(&self.0);
         script.shown.push(shown);
         let answer = match script.answers.pop_front() {
             Some(Value::Bool(confirmed)) => Some(DialogAnswer::Confirmed(confirmed)),
@@ -76,6 +73,6 @@ impl Ui for ScriptedUi {
             UiUpdate::PasteToEditor { text } => json!({ "kind": "paste", "text": text }),
             _ => return,
         };
-        self.script().shown.push(shown);
+        lock(&self.0).shown.push(shown);
     }
 }

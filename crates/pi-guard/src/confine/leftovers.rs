@@ -19,8 +19,10 @@ use std::fmt;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pi_base::lock;
 
 use self::entry::{Listing, Stamp};
 use self::repository::{Absent, Judge, Pointer, Repository};
@@ -108,7 +110,7 @@ impl Repositories {
         roots: &[&Path],
         protected_and_named: impl FnOnce() -> (Vec<PathBuf>, Vec<Named>),
     ) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         if state.is_some() {
             return;
         }
@@ -137,7 +139,7 @@ impl Repositories {
 
     /// Judges what changed since the last call.
     pub(super) fn examine(&self, is_last: bool) -> Vec<Leftover> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         let work = if is_last { FINAL } else { USUAL };
         state.as_mut().map(|state| state.examine(work, true)).unwrap_or_default()
     }

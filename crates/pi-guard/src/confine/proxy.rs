@@ -22,11 +22,12 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use connect::{ConnectError, LookUp, connect, look_up};
+use pi_base::lock;
 use relay::Pair;
 use request::{Kind, LONGEST_HEAD};
 
@@ -155,11 +156,6 @@ impl Ends {
             let _ = server.shutdown(Shutdown::Both);
         }
     }
-}
-
-/// Locks a mutex; no panic can leave its content inconsistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn accept(listener: &UnixListener, shared: &Arc<Shared>) {

@@ -1,7 +1,8 @@
 //! The tokens of one server, as its connection uses them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_config::mcp::{OauthConfig, resolve_value};
 use pi_config::{ConfigError, ValueResolver};
 use pi_guard::secrets::Secrets;
@@ -68,11 +69,11 @@ impl ServerTokens {
 
     /// Returns the last refusal of the server.
     pub(super) fn last_challenge(&self) -> Option<Challenge> {
-        self.0.challenge.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.challenge).clone()
     }
 
     pub(super) fn forget_challenge(&self) {
-        *self.0.challenge.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.0.challenge) = None;
     }
 
     /// Returns the stored credentials. The secret of a configured client is left out: only a renewal
@@ -94,7 +95,7 @@ impl ServerTokens {
     /// Stores credentials.
     pub(super) fn store(&self, credentials: &Credentials) -> Result<(), ConfigError> {
         self.redact(credentials);
-        *self.0.ended.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.0.ended) = None;
         self.0.file.change(&self.0.key, |entry| record::write(credentials, entry))
     }
 
@@ -141,15 +142,14 @@ impl ServerTokens {
             return Ok(());
         }
         let is_ended = |token: &String| token == refused;
-        let was_ended =
-            ended.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(is_ended);
+        let was_ended = lock(ended).as_ref().is_some_and(is_ended);
         if stored.refresh.is_none() || was_ended {
             return Err(NotRenewed::Ended(SIGN_IN.to_owned()));
         }
         match sign_in::refresh(web, &stored).await {
             Ok(renewed) => self.replace(refused, &renewed),
             Err(error @ RefreshError::SignInAgain { .. }) => {
-                *ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused.to_owned());
+                *lock(ended) = Some(refused.to_owned());
                 Err(NotRenewed::Ended(format!("{SIGN_IN} again: {error}")))
             }
             Err(error) => Err(NotRenewed::Failed(error.to_string())),
@@ -175,7 +175,7 @@ impl ServerTokens {
 
     async fn decide(&self, challenge: transport::Challenge) -> Verdict {
         let read = challenge.www_authenticate.iter().find_map(|value| Challenge::read(value));
-        *self.0.challenge.lock().unwrap_or_else(PoisonError::into_inner) = read.clone();
+        *lock(&self.0.challenge) = read.clone();
         let read = read.unwrap_or_default();
         if read.needs_scope() {
             let scopes = read.scopes.join(" ");

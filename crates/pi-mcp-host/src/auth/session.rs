@@ -1,8 +1,9 @@
 //! Signing in and out, and the authorization of connections.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_config::Environment;
 use pi_config::mcp::{ClientRegistration, HttpServer, OauthConfig};
 use pi_config::{ConfigError, ValueResolver};
@@ -168,7 +169,7 @@ impl McpAuth {
 
     fn server(&self, name: &str, http: &HttpServer) -> ServerTokens {
         let key = Key::new(name, &http.url);
-        let mut servers = self.0.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = lock(&self.0.servers);
         if let Some((config, known)) = servers.get(&key)
             && *config == http.oauth
         {

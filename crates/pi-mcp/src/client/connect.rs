@@ -4,9 +4,10 @@
 //! all. Servers that are slow to start do not answer either, so after a while both questions are
 //! open and the first good answer decides.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
+use pi_base::unpoisoned;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
@@ -87,7 +88,7 @@ impl Client {
             ConnectError::Failed(error) => error,
             other => ClientError::Closed(other.to_string()),
         })?;
-        *self.0.facts.write().unwrap_or_else(PoisonError::into_inner) = facts;
+        *unpoisoned(self.0.facts.write()) = facts;
         link.listen().await;
         for changed in [Changed::Tools, Changed::Resources, Changed::Prompts] {
             inbox.changes.note(changed);

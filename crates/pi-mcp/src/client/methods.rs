@@ -1,5 +1,6 @@
 //! The smaller requests that a client makes of a server.
 
+use pi_base::lock;
 use serde_json::{Map, Value, json};
 
 use super::request::{Draft, object};
@@ -43,8 +44,7 @@ impl Client {
     /// Chooses the least level of log messages.
     pub async fn set_log_level(&self, level: LoggingLevel) -> Result<(), ClientError> {
         if self.era() == Era::Modern {
-            let mut wanted =
-                self.0.log_level.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut wanted = lock(&self.0.log_level);
             *wanted = Some(level);
             return Ok(());
         }

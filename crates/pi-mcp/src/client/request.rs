@@ -2,9 +2,9 @@
 //! must be answered before it is done.
 
 use std::collections::BTreeMap;
-use std::sync::PoisonError;
 use std::time::Duration;
 
+use pi_base::{lock, unpoisoned};
 use pi_jsonrpc::Id;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -136,10 +136,10 @@ impl Client {
         options: &CallOptions,
     ) -> Result<Value, ClientError> {
         let (era, version) = {
-            let facts = self.0.facts.read().unwrap_or_else(PoisonError::into_inner);
+            let facts = unpoisoned(self.0.facts.read());
             (facts.era, facts.version.clone())
         };
-        let log_level = *self.0.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+        let log_level = *lock(&self.0.log_level);
         let Inner { link, inbox, options: client, .. } = &*self.0;
         let version = Some(version.as_str());
         let conversation = Conversation { link, inbox, options: client, era, version, log_level };

@@ -2,9 +2,10 @@
 //! `subscriptions/listen` in the modern one.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pi_base::lock;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -37,7 +38,7 @@ impl Client {
         }
         let wanted = &self.0.subscriptions;
         {
-            let mut uris = wanted.uris.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut uris = lock(&wanted.uris);
             if uris.len() >= MAX_RESOURCES {
                 let problem = format!("more than {MAX_RESOURCES} subscriptions");
                 return Err(ClientError::TooLarge(problem));
@@ -55,7 +56,7 @@ impl Client {
             return self.acknowledged(methods::RESOURCES_UNSUBSCRIBE, params).await;
         }
         let wanted = &self.0.subscriptions;
-        wanted.uris.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        lock(&wanted.uris).remove(uri);
         wanted.changed.notify_one();
         Ok(())
     }
@@ -128,7 +129,7 @@ impl Listening {
         let announces =
             |one: &Option<ListChanged>| one.as_ref().is_some_and(|one| one.list_changed);
         let ServerCapabilities { tools, prompts, resources, .. } = &self.facts.capabilities;
-        let uris = self.wanted.uris.lock().unwrap_or_else(PoisonError::into_inner);
+        let uris = lock(&self.wanted.uris);
         SubscriptionFilter {
             tools_list_changed: announces(tools),
             prompts_list_changed: announces(prompts),

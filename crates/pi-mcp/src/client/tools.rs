@@ -1,8 +1,8 @@
 //! Tools: their list, and calls of them.
 
 use std::collections::HashMap;
-use std::sync::PoisonError;
 
+use pi_base::lock;
 use serde_json::{Map, Value, json};
 
 use super::request::{Draft, object};
@@ -47,7 +47,7 @@ impl Client {
             self.0.inbox.handler.problem(&problem);
             list.add_problem(problem);
         }
-        *self.0.tools.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        *lock(&self.0.tools) = known;
         Ok(list)
     }
 
@@ -85,7 +85,7 @@ impl Client {
         options: &CallOptions,
     ) -> Result<Value, ClientError> {
         let known = {
-            let tools = self.0.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            let tools = lock(&self.0.tools);
             tools.0.get(name).cloned().unwrap_or_default()
         };
         let mut params = object(json!({ "name": name, "arguments": arguments }));

@@ -1,9 +1,10 @@
 //! Changes at a server, coalesced: a storm of notices costs one reaction at a time.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pi_base::lock;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -26,7 +27,7 @@ pub(crate) struct Changes {
 impl Changes {
     /// Takes note of a change.
     pub(crate) fn note(&self, changed: Changed) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = lock(&self.pending);
         // Changes of lists have few values, and none is lost because of many resources.
         if !matches!(changed, Changed::Resource(_)) || pending.len() < MAX_PENDING {
             pending.insert(changed);
@@ -35,7 +36,7 @@ impl Changes {
     }
 
     fn take(&self) -> BTreeSet<Changed> {
-        std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.pending))
     }
 }
 

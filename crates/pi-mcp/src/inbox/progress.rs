@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use pi_base::lock;
 use pi_jsonrpc::Id;
 use tokio::sync::Notify;
 
@@ -43,7 +44,7 @@ impl ProgressTable {
             id => id,
         };
         let waiting = {
-            let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let table = lock(&self.0);
             id.and_then(|id| table.get(&id).cloned())
         };
         let Some(waiting) = waiting else { return };
@@ -58,7 +59,7 @@ impl Watched {
     /// Enters the table: the request gets its id.
     pub(crate) fn start(&self, id: &Id) {
         if self.id.set(id.clone()).is_ok() {
-            let mut table = self.table.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut table = lock(&self.table.0);
             table.insert(id.clone(), self.waiting.clone());
         }
     }
@@ -77,7 +78,7 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         if let Some(id) = self.id.get() {
-            self.table.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+            lock(&self.table.0).remove(id);
         }
     }
 }

@@ -4,8 +4,9 @@
 //! client the call is parked, and goes on when the client repeats its request with the answer.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_jsonrpc::{Error, Notification};
 use pi_protocol::CancelToken;
 use serde_json::{Map, Value, json};
@@ -132,11 +133,11 @@ impl ProgressToken {
         let token = meta
             .and_then(|meta| meta.get("progressToken"))
             .filter(|token| token.is_string() || token.is_number());
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = token.cloned();
+        *lock(&self.0) = token.cloned();
     }
 
     fn get(&self) -> Option<Value> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 }
 

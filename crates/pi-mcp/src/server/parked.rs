@@ -1,9 +1,10 @@
 //! Calls of modern clients that wait for answers, each under a secret that only its client knows.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_jsonrpc::Error;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -75,8 +76,4 @@ impl Parked {
             None => Err(Error::invalid_params(UNKNOWN)),
         }
     }
-}
-
-fn lock(calls: &Calls) -> MutexGuard<'_, HashMap<String, Waiting>> {
-    calls.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,10 @@
 //! The transport over pipes: one client, one message per line.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{
     CallError, Connection, Ended, Error, Id, Incoming, Limits, Message, Notification,
@@ -61,30 +62,22 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn session(&self) -> MutexGuard<'_, Option<Arc<Session>>> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn running(&self) -> MutexGuard<'_, HashMap<Id, CancelToken>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn answer(&self, request: Incoming) -> Result<Value, Error> {
         let _running = Running { pipes: self, id: &request.id };
         let params = request.params.as_ref();
         let is_modern = envelope::is_modern(params);
         if request.method == methods::INITIALIZE && !is_modern {
             let (session, result) = Session::start(self.server.about(), params)?;
-            *self.session() = Some(Arc::new(session));
+            *lock(&self.session) = Some(Arc::new(session));
             return Ok(result);
         }
-        let session = self.session().clone().filter(|_| !is_modern);
+        let session = lock(&self.session).clone().filter(|_| !is_modern);
         let client = match &session {
             Some(session) => session.client(),
             None if request.method == methods::PING && !is_modern => return Ok(json!({})),
             None => read_modern(params)?,
         };
-        let cancel = self.running().get(&request.id).cloned().unwrap_or_default();
+        let cancel = lock(&self.running).get(&request.id).cloned().unwrap_or_default();
         tokio::select! {
             biased;
             // What runs for the request is dropped, and so is cancelled.
@@ -128,7 +121,7 @@ struct Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.pipes.running().remove(self.id);
+        lock(&self.pipes.running).remove(self.id);
     }
 }
 
@@ -139,7 +132,7 @@ impl pi_jsonrpc::Service for Pipes {
 
     fn received(&self, request: &Incoming) {
         // In the order of the messages: a cancellation may follow before the request is looked at.
-        self.running().insert(request.id.clone(), CancelToken::new());
+        lock(&self.running).insert(request.id.clone(), CancelToken::new());
     }
 
     fn notification(&self, method: &str, params: Option<Value>) {
@@ -147,7 +140,7 @@ impl pi_jsonrpc::Service for Pipes {
             return;
         }
         let id = params.as_ref().and_then(|params| Id::from_value(&params["requestId"]));
-        let cancel = id.and_then(|id| self.running().get(&id).cloned());
+        let cancel = id.and_then(|id| lock(&self.running).get(&id).cloned());
         if let Some(cancel) = cancel {
             cancel.cancel();
         }
@@ -200,7 +193,7 @@ async fn tell_changes(pipes: Arc<Pipes>, connection: Connection) {
     let mut changes = pipes.server.changes().subscribe();
     loop {
         let change = changes.recv().await;
-        let session = pipes.session().clone();
+        let session = lock(&pipes.session).clone();
         let notices = match (change, session) {
             (Err(RecvError::Closed), _) => return,
             (_, None) => Vec::new(),

@@ -1,8 +1,9 @@
 //! The state of an old client between `initialize` and its end.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
+use pi_base::lock;
 use pi_jsonrpc::{Error, Notification};
 use serde_json::{Map, Value, json};
 
@@ -61,7 +62,7 @@ impl Session {
 
     /// Returns the client.
     pub(super) fn client(&self) -> Client {
-        self.lock().client.clone()
+        lock(&self.state).client.clone()
     }
 
     /// Sets the lowest level of log messages.
@@ -70,7 +71,7 @@ impl Session {
         let Some(level) = level else {
             return Err(Error::invalid_params("`level` must be a log level"));
         };
-        self.lock().client.log_level = Some(level);
+        lock(&self.state).client.log_level = Some(level);
         Ok(json!({}))
     }
 
@@ -83,7 +84,7 @@ impl Session {
         let Some(uri) = params.get("uri").and_then(Value::as_str) else {
             return Err(Error::invalid_params("`uri` is required"));
         };
-        let mut state = self.lock();
+        let mut state = lock(&self.state);
         if !is_wanted {
             state.subscriptions.remove(uri);
         } else if state.subscriptions.len() < SUBSCRIPTIONS {
@@ -97,7 +98,7 @@ impl Session {
     /// Returns the notification about a change, if the client wants it.
     pub(super) fn notice(&self, change: &Change) -> Option<Notification> {
         if let Change::Resource { uri } = change
-            && !self.lock().subscriptions.contains(uri)
+            && !lock(&self.state).subscriptions.contains(uri)
         {
             return None;
         }
@@ -107,13 +108,9 @@ impl Session {
     /// Returns the notifications for a client that missed changes, which may have been any.
     pub(super) fn everything(&self) -> Vec<Notification> {
         let lists = [Change::Tools, Change::Resources, Change::Prompts];
-        let uris = self.lock().subscriptions.clone();
+        let uris = lock(&self.state).subscriptions.clone();
         let resources = uris.into_iter().map(|uri| Change::Resource { uri });
         lists.into_iter().chain(resources).map(|change| notice(&change)).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,8 +7,9 @@ mod task;
 mod work;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pi_base::lock;
 use pi_jsonrpc::Error;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -112,6 +113,6 @@ impl Tasks {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Task>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -12,9 +12,10 @@ mod values;
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_jsonrpc::{Error, Id, Message};
 use pi_protocol::CancelToken;
 use pi_web::WebClient;
@@ -206,7 +207,7 @@ impl HttpLink {
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.session)
     }
 }
 

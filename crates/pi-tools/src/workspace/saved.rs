@@ -6,7 +6,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use pi_base::lock;
 
 const PREFIX: &str = "pi-bash-";
 const LOCK: &str = ".lock";
@@ -29,7 +31,7 @@ struct Files {
 impl SavedOutput {
     /// Creates a file for output, which only the user can read. Its name ends with `suffix`.
     pub(crate) fn create(&self, directory: &Path, suffix: &str) -> io::Result<(File, PathBuf)> {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = lock(&self.0);
         let files = match &mut *files {
             Some(files) if files.directory == directory => files,
             none => none.insert(Files::new(directory)?),

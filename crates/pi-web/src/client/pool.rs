@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{HeaderMap, Method, StatusCode};
+use pi_base::lock;
 use reqwest::Proxy;
 use reqwest::redirect::{Attempt, Policy};
 
@@ -125,7 +126,7 @@ impl WebClient {
             route: Route::to(url, self.proxy.as_deref(), &*self.env),
         };
         let proxy = key.route.proxy_name().map(str::to_owned);
-        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pools = lock(&self.pools);
         if let Some(client) = pools.get(&key) {
             return Ok(Pool { client: client.clone(), proxy });
         }

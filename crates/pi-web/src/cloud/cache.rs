@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use pi_base::lock;
 use tokio::sync::OnceCell;
 
 use super::{CloudCredential, CloudError, Found, Surroundings, chain};
@@ -83,7 +84,7 @@ impl CloudCache {
 
     /// Returns the running or usable search for a key, or a new one.
     fn search(&self, key: Key, rejected: Option<&Authorization>) -> Arc<OnceCell<Search>> {
-        let mut searches = self.searches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut searches = lock(&self.searches);
         let now = SystemTime::now();
         // Searches with other variables would otherwise stay for the life of the process.
         searches.retain(|_, search| search.get().is_none_or(|search| now < search.ends));

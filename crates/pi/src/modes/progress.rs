@@ -1,11 +1,12 @@
 //! Progress on stderr: a line for each tool call, retry and compaction, and what is waited for.
 
 use std::io::IsTerminal as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use pi_agent::BoxFuture;
 use pi_ai::{AssistantMessage, StopReason};
+use pi_base::lock;
 use pi_coding_agent::extension::{Ui, UiUpdate};
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener, WeakAgentSession};
 use pi_coding_agent::{AgentRuntime, AgentSession};
@@ -148,12 +149,12 @@ impl Progress {
                 }
             }
             SessionEvent::TurnStart { .. } if self.detail == Detail::Requests => {
-                *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                *lock(&self.asked) = Instant::now();
                 Some(format!("request to {}", self.model()?))
             }
             SessionEvent::MessageEnd { message } if self.detail == Detail::Requests => {
                 let answer = message.as_assistant()?;
-                let asked = *self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+                let asked = *lock(&self.asked);
                 if answer.stop_reason == StopReason::Error
                     && let Some(raw) = provider_errors::raw(answer, &self.session.upgrade()?)
                 {

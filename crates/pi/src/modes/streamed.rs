@@ -1,9 +1,10 @@
 //! The answer on stdout while it grows, if stdout is a terminal.
 
 use std::io::{self, IsTerminal as _, Stdout, Write as _};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use pi_agent::BoxFuture;
+use pi_base::lock;
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener};
 
 use crate::plain::PlainWriter;
@@ -34,16 +35,12 @@ impl StreamedAnswer {
 
     /// Returns whether the last answer was written.
     pub(super) fn finish(&self) -> io::Result<bool> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.end_line();
         match state.error.take() {
             Some(error) => Err(error),
             None => Ok(state.has_text),
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -51,16 +48,16 @@ impl SessionListener for StreamedAnswer {
     fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
         match event {
             SessionEvent::MessageStart { message } if message.as_assistant().is_some() => {
-                self.state().has_text = false;
+                lock(&self.0).has_text = false;
             }
             SessionEvent::MessageUpdate { assistant_message_event, .. } => {
                 match assistant_message_event {
-                    MessageDelta::TextDelta { delta, .. } => self.state().write(delta),
-                    MessageDelta::TextEnd { .. } => self.state().end_line(),
+                    MessageDelta::TextDelta { delta, .. } => lock(&self.0).write(delta),
+                    MessageDelta::TextEnd { .. } => lock(&self.0).end_line(),
                     _ => {}
                 }
             }
-            SessionEvent::MessageEnd { .. } => self.state().end_line(),
+            SessionEvent::MessageEnd { .. } => lock(&self.0).end_line(),
             _ => {}
         }
         Box::pin(std::future::ready(()))

@@ -2,8 +2,10 @@
 //! second and disappears before anything else is written.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use pi_base::lock;
 
 use crate::plain;
 
@@ -83,8 +85,4 @@ impl State {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

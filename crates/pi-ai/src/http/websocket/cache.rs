@@ -6,10 +6,11 @@
 //! closed socket must not be used.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use pi_base::lock;
 use pi_web::websocket::{Message, WebSocket};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -89,24 +90,20 @@ impl SocketCache {
         Self { sockets: Arc::default(), idle, age }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sockets> {
-        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns true if requests of this key go over HTTP.
     pub(in crate::http) fn has_failed(&self, key: Option<&SocketKey>) -> bool {
-        key.is_some_and(|key| self.lock().failed.contains(key))
+        key.is_some_and(|key| lock(&self.sockets).failed.contains(key))
     }
 
     /// Sends later requests of this key over HTTP.
     pub(in crate::http) fn set_failed(&self, key: Option<&SocketKey>) {
-        self.lock().failed.extend(key.cloned());
+        lock(&self.sockets).failed.extend(key.cloned());
     }
 
     /// Takes the socket of a session out.
     pub(super) async fn lease(&self, key: &SocketKey) -> Leased {
         let waiting = {
-            let entries = &mut self.lock().entries;
+            let entries = &mut lock(&self.sockets).entries;
             match entries.insert(key.clone(), Entry::Busy) {
                 Some(Entry::Busy) => return Leased::default(),
                 Some(Entry::Waiting(waiting)) => Some(waiting),
@@ -145,14 +142,14 @@ impl Lease {
         let kept = Kept { socket, answered, opened: self.opened };
         let task = runtime.spawn(wait(kept, self.cache.idle, stopped));
         let waiting = Entry::Waiting(Waiting { stop, task });
-        self.cache.lock().entries.insert(self.key.clone(), waiting);
+        lock(&self.cache.sockets).entries.insert(self.key.clone(), waiting);
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         if !self.is_returned {
-            self.cache.lock().entries.remove(&self.key);
+            lock(&self.cache.sockets).entries.remove(&self.key);
         }
     }
 }

@@ -5,8 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use rquickjs::{Ctx, Function, IntoJs as _, Object};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
@@ -94,7 +95,7 @@ impl Globals {
         if self.has_ended() {
             return;
         }
-        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = lock(&self.output);
         if let Err(problem) = add(&mut output) {
             self.end(Outcome::Failed(format!("Error: {problem}")));
         }
@@ -144,7 +145,7 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, globals: &Rc<Globals>) -> rquickjs::R
             return None;
         }
         let given: Value = serde_json::from_str(&given).unwrap_or_default();
-        let mut output = state.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = lock(&state.output);
         output.image(&given).err()
     };
     host.set("image", Function::new(ctx.clone(), image)?)?;

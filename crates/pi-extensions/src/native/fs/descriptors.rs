@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use pi_base::lock;
 
 /// The files that the JavaScript of a thread has open. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -13,17 +15,17 @@ impl Descriptors {
     /// Adds a file and returns its number.
     pub(super) fn add(&self, file: File) -> i32 {
         let number = file.as_raw_fd();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(number, Arc::new(file));
+        lock(&self.0).insert(number, Arc::new(file));
         number
     }
 
     /// Returns an open file.
     pub(crate) fn get(&self, number: i32) -> Option<Arc<File>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+        lock(&self.0).get(&number).cloned()
     }
 
     /// Removes a file, which is closed when its last operation ends.
     pub(super) fn remove(&self, number: i32) -> Option<Arc<File>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&number)
+        lock(&self.0).remove(&number)
     }
 }

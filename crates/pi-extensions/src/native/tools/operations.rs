@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use pi_base::lock;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{mpsc, oneshot};
@@ -75,7 +76,7 @@ impl Operations {
     ) -> (u32, oneshot::Receiver<io::Result<Answer>>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
-        self.table().insert(number, Open { reply: Some(reply), output });
+        lock(&self.open).insert(number, Open { reply: Some(reply), output });
         let event = json!({ "type": "operation", "id": number, "name": name, "args": arguments });
         let _ = self.events.send(event);
         (number, answer)
@@ -101,20 +102,16 @@ impl Operations {
 
     /// Delivers output of a command.
     pub(super) fn data(&self, number: u32, bytes: Vec<u8>) {
-        if let Some(output) = self.table().get(&number).and_then(|open| open.output.as_ref()) {
+        if let Some(output) = lock(&self.open).get(&number).and_then(|open| open.output.as_ref()) {
             let _ = output.send(bytes);
         }
     }
 
     fn reply(&self, number: u32, answer: io::Result<Answer>) {
-        let open = self.table().remove(&number);
+        let open = lock(&self.open).remove(&number);
         if let Some(reply) = open.and_then(|open| open.reply) {
             let _ = reply.send(answer);
         }
-    }
-
-    fn table(&self) -> std::sync::MutexGuard<'_, BTreeMap<u32, Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,7 +124,7 @@ pub(super) struct Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if self.operations.table().remove(&self.number).is_some() {
+        if lock(&self.operations.open).remove(&self.number).is_some() {
             let event = json!({ "type": "abort", "id": self.number });
             let _ = self.operations.events.send(event);
         }

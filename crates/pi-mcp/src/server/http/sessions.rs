@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Calls, Error, Id, Message, Notification};
 use pi_protocol::CancelToken;
@@ -44,7 +45,7 @@ impl Sessions {
         let session = Arc::new(HttpSession::new(session));
         tokio::spawn(tell_changes(Arc::downgrade(&session), changes));
         let id = Uuid::new_v4().to_string();
-        let mut sessions = self.lock();
+        let mut sessions = lock(&self.0);
         if sessions.len() >= SESSIONS {
             let idle = sessions
                 .iter()
@@ -62,7 +63,7 @@ impl Sessions {
 
     /// Returns a session.
     pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSession>> {
-        let session = self.lock().get(id).cloned();
+        let session = lock(&self.0).get(id).cloned();
         if let Some(session) = &session {
             session.touch();
         }
@@ -71,20 +72,12 @@ impl Sessions {
 
     /// Ends a session. Returns false if there is none.
     pub(super) fn remove(&self, id: &str) -> bool {
-        let session = self.lock().remove(id);
+        let session = lock(&self.0).remove(id);
         if let Some(session) = &session {
             session.end();
         }
         session.is_some()
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
-        lock(&self.0)
-    }
-}
-
-fn lock(sessions: &ById) -> MutexGuard<'_, HashMap<String, Arc<HttpSession>>> {
-    sessions.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Ends a session when it was idle for long enough: its client is gone.
@@ -136,11 +129,11 @@ impl HttpSession {
     }
 
     fn last_used(&self) -> Instant {
-        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.last_used)
     }
 
     fn touch(&self) {
-        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *lock(&self.last_used) = Instant::now();
     }
 
     /// Returns true if requests run, or the client listens.
@@ -151,12 +144,12 @@ impl HttpSession {
 
     /// Returns the requests that run, with what cancels them.
     pub(super) fn running(&self) -> MutexGuard<'_, HashMap<Id, CancelToken>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running)
     }
 
     /// Opens a stream. An old one that has ended makes room.
     pub(super) fn open_stream(&self) -> Option<(u64, Arc<Log>)> {
-        let mut streams = self.streams();
+        let mut streams = lock(&self.streams);
         if streams.len() >= STREAMS {
             let ended = streams.iter().position(|(_, log)| log.has_ended())?;
             streams.remove(ended);
@@ -169,7 +162,7 @@ impl HttpSession {
 
     /// Returns a stream.
     pub(super) fn stream(&self, name: u64) -> Option<Arc<Log>> {
-        let streams = self.streams();
+        let streams = lock(&self.streams);
         streams.iter().find(|(other, _)| *other == name).map(|(_, log)| Arc::clone(log))
     }
 
@@ -180,7 +173,7 @@ impl HttpSession {
 
     /// Takes the response to a request of the server.
     pub(super) fn answer(&self, id: &Id, result: Result<Value, Error>) {
-        if let Some(waiting) = self.calls().close(id) {
+        if let Some(waiting) = lock(&self.calls).close(id) {
             let _ = waiting.send(result);
         }
     }
@@ -190,18 +183,10 @@ impl HttpSession {
         for cancel in self.running().values() {
             cancel.cancel();
         }
-        self.calls().close_all();
-        for (_, log) in self.streams().iter() {
+        lock(&self.calls).close_all();
+        for (_, log) in lock(&self.streams).iter() {
             log.end();
         }
-    }
-
-    fn calls(&self) -> MutexGuard<'_, Calls<oneshot::Sender<Result<Value, Error>>>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn streams(&self) -> MutexGuard<'_, Vec<(u64, Arc<Log>)>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -245,7 +230,7 @@ impl Outlet for SessionOutlet {
 
     fn ask(&self, method: &'static str, params: Value) -> BoxFuture<'_, Result<Value, Error>> {
         let (sender, response) = oneshot::channel();
-        let id = self.session.calls().open(sender);
+        let id = lock(&self.session.calls).open(sender);
         let log = self.log();
         log.push(&Message::request(id.clone(), method, Some(params)));
         let open = OpenQuestion { session: &self.session, log, id };
@@ -280,7 +265,7 @@ struct OpenQuestion<'a> {
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         // The answer has closed the request.
-        if self.session.calls().close(&self.id).is_some() && !self.log.has_ended() {
+        if lock(&self.session.calls).close(&self.id).is_some() && !self.log.has_ended() {
             self.log.push(&Message::Notification(withdrawal(&self.id)));
         }
     }

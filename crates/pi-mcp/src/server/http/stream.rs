@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
+use pi_base::lock;
 use pi_jsonrpc::Message;
 use pi_web::server::{Event, keep_alive};
 use tokio::sync::watch;
@@ -77,7 +78,7 @@ impl Log {
 
     fn add(&self, message: &Message, is_last: bool) {
         let text: Arc<str> = message.to_value().to_string().into();
-        let mut messages = self.lock();
+        let mut messages = lock(&self.messages);
         let number = self.changed.borrow().newest + 1;
         messages.bytes += text.len();
         messages.kept.push_back((number, text));
@@ -127,11 +128,7 @@ impl Log {
     }
 
     fn after(&self, number: u64) -> Option<(u64, Arc<str>)> {
-        self.lock().kept.iter().find(|(other, _)| *other > number).cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Messages> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.messages).kept.iter().find(|(other, _)| *other > number).cloned()
     }
 }
 

@@ -1,9 +1,10 @@
 //! One task: its state, its questions, and who waits for its result.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use pi_base::lock;
 use pi_jsonrpc::Error;
 use pi_protocol::CancelToken;
 use serde_json::{Map, Value, json};
@@ -121,7 +122,7 @@ impl Task {
 
     /// Gives the task a question of a modern client. An earlier one is replaced.
     pub(super) fn ask(&self, ask: Ask) {
-        let replaced = self.lock().replace(ask);
+        let replaced = lock(&self.ask).replace(ask);
         if let Some(earlier) = replaced {
             earlier.settle(Err(Error::internal("Another question replaced this one")));
         }
@@ -130,7 +131,7 @@ impl Task {
 
     /// Takes the answers of a modern client.
     pub(super) fn answer(&self, mut given: Map<String, Value>) {
-        let mut asked = self.lock();
+        let mut asked = lock(&self.ask);
         if let Some(ask) = asked.as_mut() {
             ask.take(&mut given);
         }
@@ -142,7 +143,7 @@ impl Task {
 
     /// Gives up the question of a modern client, if it is the one that `is_chosen`.
     pub(super) fn give_up(&self, is_chosen: impl Fn(&Ask) -> bool) {
-        if let Some(ask) = self.lock().take_if(|ask| is_chosen(ask)) {
+        if let Some(ask) = lock(&self.ask).take_if(|ask| is_chosen(ask)) {
             self.set_status("working");
             ask.settle(Err(Error::internal("The client did not answer")));
         }
@@ -175,7 +176,7 @@ impl Task {
             Some((_, Err(error))) if task["status"] == "failed" => task["error"] = json!(error),
             _ => {}
         }
-        if let Some(ask) = self.lock().as_ref() {
+        if let Some(ask) = lock(&self.ask).as_ref() {
             task["inputRequests"] = ask.requests();
         }
         task
@@ -200,10 +201,6 @@ impl Task {
             }
             is_open
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Ask>> {
-        self.ask.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,8 @@
 //! `/packages`: selects resources of packages, and installs, removes and updates packages.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use pi_base::lock;
 use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_packages::{PackageError, PackageEvent, PackageManager};
 
@@ -48,7 +49,7 @@ fn change(app: &mut App, change: Change) {
     let settings = SettingsStore::load(&app.environment, app.settings.is_trusted());
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
-    let report = move |event| seen.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    let report = move |event| lock(&seen).push(event);
     let manager = PackageManager::new(app.environment.clone(), settings, Box::new(report));
     let manager = manager.offline(app.environment.is_offline());
     let doing = match &change {
@@ -59,7 +60,7 @@ fn change(app: &mut App, change: Change) {
     };
     app.status(doing);
     app.tasks.spawn(perform(manager, change), move |app, result| {
-        let events = std::mem::take(&mut *events.lock().unwrap_or_else(PoisonError::into_inner));
+        let events = std::mem::take(&mut *lock(&events));
         for event in events {
             if let PackageEvent::Changed(changed) = event {
                 changed.notes().into_iter().for_each(|note| app.warning(note));

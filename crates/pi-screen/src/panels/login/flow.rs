@@ -3,9 +3,10 @@
 //! The login runs in a task and reaches this panel through [`ScreenInteraction`], so the screen never
 //! waits for it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use pi_ai::{CancelToken, HookFuture};
+use pi_base::lock;
 use pi_host::browser;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
@@ -57,12 +58,8 @@ impl ScreenInteraction {
         Self { state: Arc::default(), changed: Arc::default(), browser }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn add(&self, notes: impl IntoIterator<Item = Note>) {
-        self.state().notes.extend(notes);
+        lock(&self.state).notes.extend(notes);
         self.changed.notify_one();
     }
 
@@ -78,7 +75,7 @@ impl Interaction for ScreenInteraction {
         match event {
             LoginEvent::Info(text) => self.add([Note::Text(text)]),
             LoginEvent::Progress(text) => {
-                self.state().notes.retain(|note| !matches!(note, Note::Progress(_)));
+                lock(&self.state).notes.retain(|note| !matches!(note, Note::Progress(_)));
                 self.add([Note::Progress(text)]);
             }
             LoginEvent::AuthorizeUrl(url) => {
@@ -104,7 +101,7 @@ impl Interaction for ScreenInteraction {
         Box::pin(async move {
             let (answer, receiver) = oneshot::channel();
             let id = {
-                let mut state = this.state();
+                let mut state = lock(&this.state);
                 state.count += 1;
                 let id = state.count;
                 state.question = Some(Asked { id, prompt, answer });
@@ -125,7 +122,7 @@ struct Closing<'a> {
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
-        let mut state = self.interaction.state();
+        let mut state = lock(&self.interaction.state);
         if state.question.as_ref().is_some_and(|asked| asked.id == self.id) {
             state.question = None;
         }
@@ -187,7 +184,7 @@ impl FlowPanel {
 
     /// Shows the question of the login, if it is a new one.
     fn update(&mut self) {
-        let state = self.interaction.state();
+        let state = lock(&self.interaction.state);
         let asked = state.question.as_ref().map(|asked| (asked.id, &asked.prompt));
         let is_same = match (&self.field, asked) {
             (Some((shown, _)), Some((id, _))) => *shown == id,
@@ -200,7 +197,7 @@ impl FlowPanel {
     }
 
     fn answer(&mut self, value: String) -> PanelEvent {
-        let asked = self.interaction.state().question.take();
+        let asked = lock(&self.interaction.state).question.take();
         if let Some(asked) = asked {
             // A login that has ended needs no answer.
             let _ = asked.answer.send(value);
@@ -217,7 +214,7 @@ impl Panel for FlowPanel {
         let mut body = vec![Line::new()];
         body.extend(title_lines(&self.title, None, inside));
         body.push(Line::new());
-        for note in &self.interaction.state().notes {
+        for note in &lock(&self.interaction.state).notes {
             body.extend(text::wrap(&note.line(inside), inside.width));
         }
         match &mut self.field {

@@ -9,9 +9,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use pi_base::lock;
 use pi_guard::confine::Limits;
 use tokio::task::JoinHandle;
 
@@ -58,7 +59,7 @@ impl Group {
         });
         // Without a group, the limits of each process apply.
         let group = create.await.unwrap_or_default();
-        *self.group.lock().unwrap_or_else(PoisonError::into_inner) = group;
+        *lock(&self.group) = group;
     }
 
     /// Adds a process and its descendants if it still runs after a while.
@@ -73,7 +74,7 @@ impl Group {
                 if let Some(new) = &new {
                     new.add_all(process);
                 }
-                *group.lock().unwrap_or_else(PoisonError::into_inner) = new;
+                *lock(&group) = new;
             })
             .await;
         }));
@@ -81,7 +82,7 @@ impl Group {
 
     /// Returns the limits that the command reached, as sentences, after it has ended.
     pub(super) fn reached(&self) -> Vec<String> {
-        let group = self.group.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let group = lock(&self.group).take();
         group.map(|group| group.reached()).unwrap_or_default()
     }
 }

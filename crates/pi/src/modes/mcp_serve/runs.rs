@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pi_base::lock;
 use pi_coding_agent::AgentSession;
 use pi_protocol::CancelToken;
 use serde_json::{Value, json};
@@ -186,7 +187,7 @@ impl Runs {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

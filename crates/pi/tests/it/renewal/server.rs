@@ -4,8 +4,10 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+
+use pi_base::{lock, unpoisoned};
 
 /// The state of the login at the server.
 #[derive(Debug, Default, Clone)]
@@ -32,11 +34,7 @@ struct Open {
     ended: Condvar,
 }
 
-impl Open {
-    fn count(&self) -> MutexGuard<'_, usize> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl Open {}
 
 impl TokenServer {
     /// Starts a server that takes this time to answer, and issues tokens of this lifetime in
@@ -55,11 +53,11 @@ impl TokenServer {
                     return;
                 }
                 let (grant, open) = (Arc::clone(&shared), Arc::clone(&counted));
-                *open.count() += 1;
+                *lock(&open.count) += 1;
                 std::thread::spawn(move || {
                     // A client that was killed closes its connection early.
                     let _ = serve(socket, &grant, delay, lifetime);
-                    *open.count() -= 1;
+                    *lock(&open.count) -= 1;
                     open.ended.notify_all();
                 });
             }
@@ -72,7 +70,7 @@ impl TokenServer {
     }
 
     pub(crate) fn grant(&self) -> Grant {
-        self.grant.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.grant).clone()
     }
 
     /// Waits until the server has served all connections that were made before.
@@ -81,14 +79,14 @@ impl TokenServer {
         let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
         socket.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
         socket.read_to_end(&mut Vec::new()).unwrap();
-        let count = self.open.count();
+        let count = lock(&self.open.count);
         let waited = self.open.ended.wait_while(count, |count| *count > 0);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        drop(unpoisoned(waited));
     }
 
     /// Begins a new login. Returns its tokens: access and refresh.
     pub(crate) fn sign_in(&self) -> (String, String) {
-        let mut grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut grant = lock(&self.grant);
         *grant = Grant { generation: grant.generation + 1, ..Grant::default() };
         tokens(grant.generation)
     }
@@ -116,7 +114,7 @@ fn serve(
         return socket.write_all(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n");
     };
     let (status, answer) = {
-        let mut grant = grant.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut grant = lock(grant);
         let (_, valid) = tokens(grant.generation);
         let is_valid = body.split('&').any(|part| part == format!("refresh_token={valid}"));
         if is_valid && !grant.is_revoked {

@@ -1,0 +1,5 @@
+//! Small parts that every crate needs: no dependencies, no I/O, nothing about agents.
+
+mod lock;
+
+pub use lock::{lock, unpoisoned};
