@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pi_base::text;
 use pi_coding_agent::session_index;
 use pi_jsonrpc::Error;
 use pi_session::{ListOptions, SessionInfo};
@@ -64,5 +65,5 @@ fn describe(session: &SessionInfo) -> Value {
 /// Returns the beginning of a text as a title.
 pub(crate) fn one_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    line.chars().filter(|c| !c.is_control()).take(TITLE).collect()
+    text::one_line(line).chars().take(TITLE).collect()
 }

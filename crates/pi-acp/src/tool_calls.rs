@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use pi_base::text;
 use pi_protocol::{Effects, Extent, UserBlock};
 use serde_json::{Map, Value, json};
 
@@ -232,7 +233,7 @@ fn bounded(value: Value) -> Option<Value> {
 
 fn one_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    let mut short: String = line.chars().filter(|c| !c.is_control()).take(TITLE).collect();
+    let mut short: String = text::one_line(line).chars().take(TITLE).collect();
     if short.len() < text.trim().len() {
         short.push('…');
     }
@@ -274,6 +275,12 @@ mod tests {
         let cases = [
             (
                 Effects::none().run("ls -l\npwd").summary("ls -l\npwd", true),
+                "execute",
+                "ls -l…",
+                None,
+            ),
+            (
+                Effects::none().run("l").summary("l\u{202e}s\u{e0041}\t-l", true),
                 "execute",
                 "ls -l…",
                 None,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pi_agent::BoxFuture;
 use pi_base::lock;
+use pi_base::text::exact;
 use pi_coding_agent::WeakAgentRuntime;
 use pi_coding_agent::extension::{Dialog, DialogAnswer, NotifyKind, Ui, UiUpdate};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
@@ -370,8 +371,9 @@ fn permission(request: &ApprovalRequest, tool_call: ToolCall) -> Permission {
     Permission { title, description, tool_call, command, options }
 }
 
-fn first_line(text: &str) -> &str {
-    text.trim().lines().next().unwrap_or_default()
+/// Returns the first line of what would run, with everything spelled out that is not visible.
+fn first_line(text: &str) -> String {
+    exact(text.trim().lines().next().unwrap_or_default())
 }
 
 /// Returns the arguments of a call in the last answer.

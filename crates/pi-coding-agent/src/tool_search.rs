@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
 use pi_agent::{AgentTool, FnTool, ToolError, ToolOutput};
+use pi_base::text;
 use pi_protocol::Effects;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -159,9 +160,5 @@ fn nothing(session: &AgentSession, query: &str, nearest: &[String]) -> String {
 /// Returns the first paragraph of a description in one line of bounded length.
 fn one_line(description: &str) -> String {
     let first = description.split("\n\n").next().unwrap_or_default();
-    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    text::cut(&text::one_line(first), SHOWN).into_owned()
 }

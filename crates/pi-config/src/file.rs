@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_base::text::without_mark;
 use serde::Serialize as _;
 use serde_json::{Map, Value};
 
@@ -147,7 +148,7 @@ fn read_object(path: &Path) -> Result<Content, ConfigError> {
         let problem = "the text is not UTF-8".to_owned();
         syntax_error(path, &before, problem)
     })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_mark(text);
     if text.trim().is_empty() {
         return Ok(Content::Empty);
     }

@@ -25,7 +25,6 @@ pub mod provider_errors;
 pub mod rate_limits;
 pub mod sessions;
 mod takeover;
-pub mod text;
 pub mod ui_hub;
 pub mod undo;
 

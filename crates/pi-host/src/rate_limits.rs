@@ -2,7 +2,7 @@
 
 use pi_coding_agent::session::ReportedLimits;
 
-use crate::text::grouped;
+use pi_base::text::grouped;
 
 /// A limit: the resource or window, and what is left of it.
 #[derive(Debug, PartialEq, Eq)]

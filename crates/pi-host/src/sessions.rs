@@ -5,12 +5,12 @@ mod short_ids;
 
 use std::path::{Path, PathBuf};
 
+use pi_base::text;
 use pi_coding_agent::config::{SettingsStore, resolve_session_directory};
 use pi_coding_agent::{Environment, by_name, session_index};
 use pi_session::{ListOptions, Listing, SessionIndex, SessionInfo};
 use serde_json::{Value, json};
 
-use crate::text;
 pub use remove::{RemoveError, remove, remove_unused_contents};
 pub use short_ids::ShortIds;
 

@@ -3,6 +3,7 @@
 //! A model reads characters that a screen does not show. Such characters are removed from what a
 //! server says about itself, so that a person who reads a description reads what the model reads.
 
+use pi_base::text::{self, cut_bytes};
 use serde_json::Value;
 
 /// The longest description of a tool, in bytes.
@@ -11,26 +12,14 @@ pub(crate) const DESCRIPTION: usize = 16 << 10;
 /// The longest message of an error, in bytes.
 pub(crate) const ERROR: usize = 4 << 10;
 
-/// Returns a text without control characters and invisible ones, cut to `limit` bytes. Line breaks
-/// and tabs stay.
+/// Returns a text without invisible characters, cut to `limit` bytes. Line breaks and tabs stay.
 pub(crate) fn clean(text: &str, limit: usize) -> String {
-    let mut cleaned = String::with_capacity(text.len().min(limit));
-    for c in text.chars() {
-        if cleaned.len() + c.len_utf8() > limit {
-            cleaned.push('…');
-            break;
-        }
-        if matches!(c, '\n' | '\t') || !(c.is_control() || is_invisible(c)) {
-            cleaned.push(c);
-        }
-    }
-    cleaned
+    cut_bytes(&text::clean(text), limit).into_owned()
 }
 
 /// Returns the same in one line.
 pub(crate) fn clean_line(text: &str, limit: usize) -> String {
-    let joined = text.split(|c: char| c.is_whitespace()).filter(|word| !word.is_empty());
-    clean(&joined.collect::<Vec<_>>().join(" "), limit)
+    cut_bytes(&text::one_line(text), limit).into_owned()
 }
 
 /// Cleans the descriptions and titles inside of a schema.
@@ -52,16 +41,6 @@ pub(crate) fn clean_schema(schema: &mut Value) {
         Value::Array(list) => list.iter_mut().for_each(clean_schema),
         _ => {}
     }
-}
-
-/// Returns true for characters without a width of their own that can hide or reorder text: joiners,
-/// marks of direction, and the tags that spell ASCII invisibly.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 //! Everything that is not JSON becomes blanks of the same length, so that the line and column of a
 //! later error are those of the file.
 
+use pi_base::text::without_mark;
+
 /// Removes `//` and `/* */` comments, trailing commas and the byte order mark.
 pub(crate) fn plain(text: &str) -> String {
-    let mut bytes = text.strip_prefix('\u{feff}').unwrap_or(text).as_bytes().to_vec();
+    let mut bytes = without_mark(text).as_bytes().to_vec();
     let mut at = 0;
     // Position of the last comma, as long as only blanks and comments follow it.
     let mut comma = None;

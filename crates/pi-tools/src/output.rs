@@ -5,6 +5,7 @@ mod decode;
 use std::time::Duration;
 
 pub(crate) use decode::Decoder;
+use pi_base::text::without_mark;
 
 use crate::truncate::{MAX_BYTES, MAX_LINES, Truncation, tail};
 
@@ -56,7 +57,7 @@ impl Output {
     fn push_text(&mut self, text: &str) {
         // A byte order mark has no meaning for a model.
         let first = !std::mem::replace(&mut self.begun, true);
-        let text = if first { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
+        let text = if first { without_mark(text) } else { text };
         self.count(text);
         let is_all_head = self.older.is_empty() && self.newer.is_empty();
         let fits = if is_all_head { KEPT - self.head.len() } else { 0 };
@@ -151,7 +152,7 @@ mod tests {
         for input in inputs {
             let whole = pushed([input]);
             let lossy = String::from_utf8_lossy(input);
-            assert_eq!(whole.both_ends().0, lossy.strip_prefix('\u{feff}').unwrap_or(&lossy));
+            assert_eq!(whole.both_ends().0, without_mark(&lossy));
             for size in 1..=input.len() {
                 let cut = pushed(input.chunks(size));
                 assert_eq!(cut.both_ends(), whole.both_ends(), "{input:?} by {size}");

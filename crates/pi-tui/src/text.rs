@@ -15,7 +15,6 @@ pub use ansi::{from_ansi, plain};
 pub use columns::{grapheme_width, graphemes, width};
 pub use cut::{slice, truncate};
 pub use line::{Line, LineEnd, Lines, Span};
-pub(crate) use visible::is_hidden;
 pub use visible::visible;
 pub(crate) use wrap::is_cjk;
 pub use wrap::{wrap, wrap_indented};

@@ -1,9 +1,9 @@
-//! Removal of control characters from untrusted text that is written to a terminal.
+//! Removal of invisible characters from untrusted text that is written to a terminal; dates and
+//! sizes as text.
 
 use std::io::{self, Write};
 
-pub(crate) use pi_host::text::id;
-pub(crate) use pi_host::text::line;
+use pi_base::text::Cleaner;
 
 /// Formats a time in the time zone of the user: that of `TZ`, else of the system, else UTC.
 pub(crate) fn date(milliseconds: i64) -> String {
@@ -31,40 +31,36 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// A writer that removes control characters other than tabs and line feeds.
+/// A writer that removes invisible characters other than tabs and line feeds.
 pub(crate) struct PlainWriter<W> {
     inner: W,
-    /// The last byte was the first byte of a possible control character.
-    pending: bool,
+    cleaner: Cleaner,
+    /// The first bytes of a character.
+    pending: Vec<u8>,
 }
-
-/// The first UTF-8 byte of the control characters beyond ASCII.
-const LEAD: u8 = 0xC2;
 
 impl<W: Write> PlainWriter<W> {
     pub(crate) fn new(inner: W) -> Self {
-        Self { inner, pending: false }
+        Self { inner, cleaner: Cleaner::default(), pending: Vec::new() }
     }
 }
 
 impl<W: Write> Write for PlainWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut kept = Vec::with_capacity(bytes.len() + 1);
-        for &byte in bytes {
-            if std::mem::take(&mut self.pending) {
-                if (0x80..0xA0).contains(&byte) {
-                    continue;
-                }
-                kept.push(LEAD);
-            }
-            match byte {
-                LEAD => self.pending = true,
-                b'\n' | b'\t' => kept.push(byte),
-                0..0x20 | 0x7F => {}
-                _ => kept.push(byte),
+        self.pending.extend_from_slice(bytes);
+        let mut text = String::with_capacity(self.pending.len());
+        let mut incomplete = Vec::new();
+        let mut chunks = self.pending.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            self.cleaner.push(chunk.valid(), &mut text);
+            if chunks.peek().is_none() && std::str::from_utf8(chunk.invalid()).is_err_and(is_cut) {
+                incomplete = chunk.invalid().to_vec();
+            } else if !chunk.invalid().is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
             }
         }
-        self.inner.write_all(&kept)?;
+        self.pending = incomplete;
+        self.inner.write_all(text.as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -73,16 +69,22 @@ impl<W: Write> Write for PlainWriter<W> {
     }
 }
 
+/// Returns true if more bytes may complete the character.
+fn is_cut(error: std::str::Utf8Error) -> bool {
+    error.error_len().is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_removed() {
+    fn invisible_characters_are_removed() {
         let cases = [
             ("a\u{1b}[31mb\u{7}\tc\nd\r", "a[31mb\tc\nd"),
             ("é\u{9b}31m£ü\u{7f}", "é31m£ü"),
             ("日本 ½", "日本 ½"),
+            ("a\u{e0041}b\u{202e}c 👩\u{200d}👧", "abc 👩\u{200d}👧"),
         ];
         for (text, expected) in cases {
             for size in 1..text.len() {

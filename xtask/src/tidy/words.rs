@@ -7,10 +7,6 @@ use crate::files::SourceFile;
 
 const THIS_FILE: &str = "xtask/src/tidy/words.rs";
 
-/// Words that one file needs: the client of npm registries has npm's default.
-const EXCEPTIONS: &[(&str, &str)] =
-    &[("crates/pi-packages/src/npm/config.rs", "registry.npmjs.org")];
-
 /// Module names without a subject. Such modules collect unrelated code.
 const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "misc", "common"];
 
@@ -18,6 +14,8 @@ const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "misc", "co
 struct Rule {
     words: &'static [&'static str],
     applies: Applies,
+    /// The beginnings of paths that need the words.
+    except: &'static [&'static str],
     advice: &'static str,
 }
 
@@ -35,11 +33,13 @@ const RULES: &[Rule] = &[
     Rule {
         words: &["todo!", "unimplemented!", "dbg!", "FIXME", "XXX"],
         applies: Applies::Source,
+        except: &[],
         advice: "finish the code, or describe the rest in an issue",
     },
     Rule {
         words: &["/root/", "/home/", "/work/", "/tmp/"],
         applies: Applies::ProductAndDocs,
+        except: &[],
         advice: "a path of one machine; take it from the environment, or write it relative",
     },
     Rule {
@@ -54,12 +54,30 @@ const RULES: &[Rule] = &[
             "npmmirror.com",
         ],
         applies: Applies::ProductAndDocs,
+        // The client of npm registries has npm's default.
+        except: &["crates/pi-packages/src/npm/config.rs"],
         advice: "the host of a registry; the user's configuration chooses the registry",
     },
     Rule {
         words: &["claude-cli", "GitHubCopilotChat", "vscode/", "Claude Code"],
         applies: Applies::Product,
+        except: &[],
         advice: "the name of another program; use our own name",
+    },
+    Rule {
+        words: &[
+            r"u{200b}",
+            r"u{202a}",
+            r"u{202e}",
+            r"u{e0000}",
+            "filter(|c| !c.is_control())",
+            "filter(|one| !one.is_control())",
+            "filter(|character| !character.is_control())",
+        ],
+        applies: Applies::Product,
+        // The second decodes keys.
+        except: &["crates/pi-base/", "crates/pi-tui/src/input/sequence.rs"],
+        advice: "a set of invisible characters; `pi_base::text` has the one table",
     },
 ];
 
@@ -96,15 +114,16 @@ fn inline_module(line: &str) -> Option<&str> {
 pub(super) fn words(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path != THIS_FILE) {
-        for rule in RULES.iter().filter(|rule| rule.applies.to(file)) {
+        let is_excepted =
+            |rule: &Rule| rule.except.iter().any(|beginning| file.path.starts_with(beginning));
+        let rules = RULES.iter().filter(|rule| rule.applies.to(file) && !is_excepted(rule));
+        for rule in rules {
             let lines: Box<dyn Iterator<Item = (usize, &str)>> = match rule.applies {
                 Applies::Source => Box::new(file.lines()),
                 Applies::Product | Applies::ProductAndDocs => Box::new(file.product_lines()),
             };
             for (number, line) in lines {
-                let is_allowed = |word: &str| EXCEPTIONS.contains(&(file.path.as_str(), word));
-                let words = rule.words.iter().filter(|word| has_word(line, word));
-                for word in words.filter(|word| !is_allowed(word)) {
+                for word in rule.words.iter().filter(|word| has_word(line, word)) {
                     let advice = format!("`{word}`: {}", rule.advice);
                     findings.push(Finding::new(&file.path, number, advice));
                 }
@@ -193,6 +212,14 @@ mod tests {
             assert_eq!(found("docs/a.md", bad), 0, "{bad} in a document");
         }
         assert_eq!(found("crates/a/src/b.rs", "\".vscode/settings.json\""), 0);
+    }
+
+    #[test]
+    fn copies_of_the_table_of_characters_are_found() {
+        for bad in [r"'\u{202A}'..='\u{202E}'", "text.chars().filter(|c| !c.is_control())"] {
+            assert!(found("crates/a/src/b.rs", bad) > 0, "{bad}");
+            assert_eq!(found("crates/pi-base/src/text.rs", bad), 0, "{bad}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use boon::{ErrorKind, ValidationError};
+use pi_base::text::cut;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -168,8 +169,5 @@ fn quoted(value: &Value) -> String {
 
 /// Shortens a text that is only an illustration.
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_QUOTE) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    cut(text, MAX_QUOTE).into_owned()
 }

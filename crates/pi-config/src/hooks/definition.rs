@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use pi_base::text;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -168,11 +169,7 @@ impl HookCommand {
 
 /// Returns a command in one line of limited length.
 fn short(command: &str) -> String {
-    let line = command.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(NAME_LENGTH) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    text::cut(&text::one_line(command), NAME_LENGTH).into_owned()
 }
 
 impl JsonSchema for HooksGroup {

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use pi_base::text::without_mark;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 /// Number of bytes that are read at a time.
@@ -148,7 +149,7 @@ fn plain_scalar(text: Cow<'_, str>) -> Scalar {
 
 /// Removes the byte order mark and converts line ends to `\n`.
 pub(super) fn normalize(text: &str) -> Cow<'_, str> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_mark(text);
     if text.contains('\r') {
         text.replace("\r\n", "\n").replace('\r', "\n").into()
     } else {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pi_base::text::without_mark;
 use serde_json::Value;
 
 use super::file::{AgentFile, ToolNames, WrappedFile};
@@ -155,7 +156,7 @@ pub(super) fn file_problem(file: &str, message: impl Into<String>) -> Problem {
 
 /// Splits a text into its front matter and the rest, with the number of the first line of the rest.
 fn split_front_matter(text: &str) -> Option<(&str, &str, usize)> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_mark(text);
     let rest = text.strip_prefix("---")?;
     let rest = rest.strip_prefix('\r').unwrap_or(rest).strip_prefix('\n')?;
     let mut at = 0;

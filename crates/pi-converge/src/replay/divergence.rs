@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use pi_base::text::cut;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -108,7 +109,8 @@ fn excerpts(recorded: &str, now: &str) -> (String, String) {
 
 fn excerpt(text: &str, from: usize) -> String {
     let mut lines = text.lines().skip(from);
-    let mut shown: Vec<String> = lines.by_ref().take(LINES).map(shorten).collect();
+    let mut shown: Vec<String> =
+        lines.by_ref().take(LINES).map(|line| cut(line, WIDTH).into_owned()).collect();
     if lines.next().is_some() {
         shown.push("…".to_owned());
     }
@@ -116,11 +118,4 @@ fn excerpt(text: &str, from: usize) -> String {
         return "(nothing)".to_owned();
     }
     shown.join("\n")
-}
-
-fn shorten(line: &str) -> String {
-    match line.char_indices().nth(WIDTH) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use pi_base::text::{self, one_line};
+
 use super::{CheckReport, Report};
 
 /// Number of actions and files that the summary lists.
@@ -132,8 +134,7 @@ fn failed(check: &CheckReport, text: &mut String) {
     if let Some(output) = &check.output
         && !output.trim().is_empty()
     {
-        let is_shown = |character: &char| !character.is_control() || "\n\t".contains(*character);
-        let output: String = end(output.trim_end(), OUTPUT).chars().filter(is_shown).collect();
+        let output = text::clean(end(output.trim_end(), OUTPUT));
         let fence = fence(&output);
         let _ = writeln!(text, "\n{fence}\n{output}\n{fence}");
     }
@@ -165,12 +166,6 @@ fn rest(count: usize, text: &mut String) {
 
 fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// Returns a text as one line without control characters.
-fn one_line(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    words.chars().filter(|character| !character.is_control()).collect()
 }
 
 /// Returns a text as one line without markup that starts a block or an element.

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use pi_base::lock;
+use pi_base::text::cut;
 use pi_coding_agent::session::{AgentSession, SessionEvent, Subscription};
 use serde_json::{Map, Value};
 
@@ -99,8 +100,5 @@ fn describe(session: &AgentSession, tool: &str, arguments: &Map<String, Value>) 
     let summary = session.effects_of(tool, arguments).summary.map(|summary| summary.text);
     let text = summary.unwrap_or_else(|| Value::Object(arguments.clone()).to_string());
     let text = session.redacted(&text);
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into_owned(),
-    }
+    cut(&text, SHOWN).into_owned()
 }

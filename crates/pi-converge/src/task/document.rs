@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use pi_base::text::without_mark;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -66,7 +67,7 @@ impl fmt::Display for Problem {
 impl Document {
     /// Parses a text: JSON if it begins with a brace and is valid JSON, or YAML.
     pub fn parse(name: &str, text: &str) -> Result<Self, Problem> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = without_mark(text);
         let problem = |place, message: String| Problem {
             file: name.to_owned(),
             place,

@@ -1,5 +1,6 @@
 //! Assertions on the structured result, or on a JSON file.
 
+use pi_base::text;
 use regex_lite::Regex;
 use serde_json::Value;
 
@@ -91,11 +92,7 @@ fn measure(value: &Value) -> (&'static str, Option<f64>) {
 
 /// Writes a value, cut to a length that fits a message.
 fn cut(value: &Value) -> String {
-    let text = value.to_string();
-    if text.chars().count() <= 200 {
-        return text;
-    }
-    text.chars().take(200).chain(['…']).collect()
+    text::cut(&value.to_string(), 200).into_owned()
 }
 
 #[cfg(test)]

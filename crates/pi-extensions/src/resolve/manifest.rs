@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pi_base::text::without_mark;
 use serde_json::{Map, Value};
 
 /// A `package.json`.
@@ -12,7 +13,7 @@ impl Manifest {
     /// Reads the manifest of a directory; `None` if it has none that can be read.
     pub(super) fn read(directory: &Path) -> Option<Self> {
         let text = std::fs::read_to_string(directory.join("package.json")).ok()?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = without_mark(&text);
         serde_json::from_str(text).ok().map(Self)
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use pi_base::text::without_mark;
+
 use super::map::PositionMap;
 use super::rewrite::{PARAMETERS, rewrite};
 use super::transpile::transpile;
@@ -80,7 +82,7 @@ fn as_pi_says(message: &str) -> String {
 
 /// Prepares the text of a file.
 pub(crate) fn prepare(path: &Path, text: &str) -> Result<Prepared, SyntaxProblem> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_mark(text);
     // The first line of a script becomes a comment of the same length.
     let script = text.strip_prefix("#!").map(|rest| format!("//{rest}"));
     let text = script.as_deref().unwrap_or(text);

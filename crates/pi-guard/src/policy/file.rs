@@ -25,6 +25,7 @@
 
 use std::collections::BTreeMap;
 
+use pi_base::text::without_mark;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -196,7 +197,7 @@ impl RuleFile {
     /// Parses a rule file and checks its examples. Messages contain the name `file`.
     pub fn parse(file: &str, text: &str, layer: Layer) -> Result<Self, PolicyError> {
         // Some editors write a byte order mark.
-        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+        let text = without_mark(text);
         let source = Source { file, text, layer };
         let read: File = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);

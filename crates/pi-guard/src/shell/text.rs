@@ -1,17 +1,21 @@
 //! Checks of a script before it is parsed: misleading characters, and lines that are continued in
 //! the middle of a word.
 
+use pi_base::text::is_shown;
+
 use super::uncertainty::Uncertainty;
 
 /// Returns the uncertainties that follow from the text alone.
 pub(super) fn uncertainties(script: &str) -> Vec<Uncertainty> {
     let mut found = Vec::new();
+    let mut before = None;
     for character in script.chars() {
+        let before = before.replace(character);
         let what = match character {
             '\n' | '\t' | ' '..='~' => continue,
             '\r' => "a carriage return".to_owned(),
             c if c.is_control() => format!("a control character (U+{:04X})", u32::from(c)),
-            c if c.is_whitespace() || is_invisible(c) => {
+            c if c.is_whitespace() || is_joiner(c) || !is_shown(before, c) => {
                 format!("an invisible character (U+{:04X})", u32::from(c))
             }
             _ => continue,
@@ -42,12 +46,10 @@ pub(super) fn look_alike(word: &str) -> Option<Uncertainty> {
     Some(Uncertainty::Character(what))
 }
 
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
-        | '\u{180B}'..='\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{E0000}'..='\u{E0FFF}')
+/// Returns true for the joiners of letters and emoji. They change what a word is, also where they
+/// are shown.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200C}' | '\u{200D}')
 }
 
 /// Returns the script without continued lines, if one is continued inside a word.

@@ -1,6 +1,6 @@
 //! Short ids of sessions, for people.
 
-use crate::text;
+use pi_base::text;
 
 /// The shortest beginnings of ids that are unique.
 #[derive(Debug)]
@@ -28,6 +28,6 @@ impl ShortIds {
         let shared =
             |other: &String| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
         let longest = before.into_iter().chain(after).map(shared).max().unwrap_or(0);
-        text::id(id, (longest + 1).max(Self::MIN))
+        text::one_line(id).chars().take((longest + 1).max(Self::MIN)).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use futures_util::future::select_all;
 use pi_agent::BoxFuture;
+use pi_base::text::exact;
 use pi_coding_agent::extension::{Dialog, DialogAnswer};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use serde::Serialize;
@@ -38,7 +39,7 @@ impl OpenQuestion {
     }
 
     pub(super) fn of_approval(request: &ApprovalRequest) -> Self {
-        let title = format!("{}: {}", request.tool, request.what);
+        let title = format!("{}: {}", request.tool, exact(&request.what));
         let tool_call_id = Some(request.tool_call_id.clone());
         Self { kind: QuestionKind::Approval, title, tool_call_id }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pi_base::text::without_mark;
 
 /// The registry of npm, which is used unless another one is configured.
 const DEFAULT: &str = "https://registry.npmjs.org/";
@@ -18,7 +19,7 @@ impl RegistryConfig {
     /// Adds the content of an `.npmrc`. Values of later files take precedence. `${NAME}` is replaced
     /// by a variable; a value with an unknown variable stays as it is, as in npm.
     pub fn add_file(&mut self, text: &str, env: impl Fn(&str) -> Option<String>) {
-        for line in text.trim_start_matches('\u{feff}').lines() {
+        for line in without_mark(text).lines() {
             let line = line.trim();
             if line.starts_with(['#', ';', '[']) {
                 continue;

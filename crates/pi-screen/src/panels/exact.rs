@@ -4,6 +4,7 @@
 //! direction of text or have no width. They are shown as `^[` or `\u{202e}` in the color of
 //! warnings, so that what is read is what would run.
 
+use pi_base::text::spelled;
 use pi_tui::{Line, Style, View, text};
 
 /// Returns a text as wrapped lines. `odd` is the style of what is spelled out.
@@ -21,6 +22,7 @@ pub(super) fn exact(source: &str, style: Style, odd: Style) -> Line {
     for character in source.chars() {
         match spelled(character) {
             None => plain.push(character),
+            Some(_) if character == '\t' => plain.push_str("   "),
             Some(spelled) => {
                 line.push(std::mem::take(&mut plain), style);
                 line.push(spelled, odd);
@@ -29,50 +31,6 @@ pub(super) fn exact(source: &str, style: Style, odd: Style) -> Line {
     }
     line.push(plain, style);
     line
-}
-
-/// Returns what is shown for a character that is not shown as itself.
-fn spelled(character: char) -> Option<String> {
-    match character {
-        '\t' => Some("   ".to_owned()),
-        '\u{7f}' => Some("^?".to_owned()),
-        '\0'..='\u{1f}' => {
-            char::from_u32(character as u32 + 0x40).map(|letter| format!("^{letter}"))
-        }
-        _ if is_deceptive(character) => Some(format!("\\u{{{:x}}}", character as u32)),
-        _ => None,
-    }
-}
-
-/// Returns true for characters that are invisible, look like a space without being one, or change
-/// the order of others.
-fn is_deceptive(character: char) -> bool {
-    if character.is_ascii() {
-        return false;
-    }
-    (character.is_whitespace() && character != '\u{3000}')
-        || character.is_control()
-        || matches!(
-            character,
-            '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{2800}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        )
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Shows what `/undo` or `/redo` would change, and asks whether to do it.
 
-use pi_host::text::line;
+use pi_base::text::line;
 use pi_host::undo::{Direction, Preview};
 use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::{Line, Lines, Style, Token, View, text};

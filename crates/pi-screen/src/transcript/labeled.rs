@@ -1,6 +1,6 @@
 //! Boxes with a label: messages of extensions, summaries of compactions and branches, skills.
 
-use pi_host::text::grouped;
+use pi_base::text::grouped;
 use pi_protocol::{CustomMessage as _, Entry, MessageContent, UserBlock};
 use pi_session::ExtensionMessage;
 use pi_tui::{Line, Token};

@@ -1,73 +1,43 @@
 //! Escaping of text for every place in a page.
 //!
 //! The content of a session comes from models, tools and web pages. None of it may become markup,
-//! and characters that are invisible or reorder text (control characters, bidirectional overrides)
-//! are made visible.
+//! and invisible characters are made visible.
 
 use std::fmt::Write as _;
 
+use pi_base::text::{is_invisible, is_shown};
+
 /// Appends text for an element or a quoted attribute.
 pub(super) fn text(out: &mut String, text: &str) {
-    let mut from = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if !SPECIAL[byte as usize] {
-            continue;
-        }
-        // A special byte is always the first byte of a character.
-        let Some(character) = text[at..].chars().next() else { break };
-        if byte == 0xe2 && !is_direction(character) {
-            continue;
-        }
-        out.push_str(&text[from..at]);
-        from = at + character.len_utf8();
+    let mut before = None;
+    for character in text.chars() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            other => visible(out, other),
+            '\t' | '\n' | '\r' => out.push(character),
+            other => visible(out, before, other),
         }
+        before = Some(character);
     }
-    out.push_str(&text[from..]);
 }
 
 /// Appends a character, or a visible replacement for an invisible one.
-fn visible(out: &mut String, character: char) {
+fn visible(out: &mut String, before: Option<char>, character: char) {
     match character {
         '\0'..='\x1f' => out.extend(char::from_u32(0x2400 + character as u32)),
         '\x7f' => out.push('\u{2421}'),
-        _ if is_direction(character) => drop(write!(out, "[U+{:04X}]", character as u32)),
-        _ => out.push(character),
+        _ if is_shown(before, character) => out.push(character),
+        _ => drop(write!(out, "[U+{:04X}]", character as u32)),
     }
-}
-
-/// The first bytes of characters that [`text`] may change.
-const SPECIAL: [bool; 256] = {
-    let mut special = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        special[byte] = !matches!(byte as u8, b'\t' | b'\n' | b'\r');
-        byte += 1;
-    }
-    special[b'&' as usize] = true;
-    special[b'<' as usize] = true;
-    special[b'>' as usize] = true;
-    special[b'"' as usize] = true;
-    special[b'\'' as usize] = true;
-    special[0x7f] = true;
-    special[0xe2] = true;
-    special
-};
-
-/// Returns true for embeddings, overrides and isolates, which reorder the text after them.
-fn is_direction(character: char) -> bool {
-    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Appends a JSON string that is safe inside a `<script>` element.
 pub(super) fn json(out: &mut String, text: &str) {
     out.push('"');
+    let mut before = None;
     for character in text.chars() {
         match character {
             '"' => out.push_str("\\\""),
@@ -75,8 +45,9 @@ pub(super) fn json(out: &mut String, text: &str) {
             '\t' | '\n' | '\r' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                 let _ = write!(out, "\\u{:04x}", character as u32);
             }
-            character => visible(out, character),
+            character => visible(out, before, character),
         }
+        before = Some(character);
     }
     out.push('"');
 }
@@ -85,7 +56,7 @@ pub(super) fn json(out: &mut String, text: &str) {
 pub(super) fn is_link(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once(':') else { return false };
     let known = ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
-    known && !rest.is_empty() && !url.contains(|c: char| c.is_control() || is_direction(c))
+    known && !rest.is_empty() && !url.contains(is_invisible)
 }
 
 /// Returns true if an image may be embedded: in a format that every browser supports and that

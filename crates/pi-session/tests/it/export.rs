@@ -119,6 +119,7 @@ fn markdown_becomes_html_and_raw_html_is_escaped() {
         ),
         ("> a\n> > b", "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>"),
         ("\u{202e}a\0b\x1bc", "<p>[U+202E]a␀b␛c</p>"),
+        ("a\u{e0041}b\u{200b} 👩\u{200d}👧", "<p>a[U+E0041]b[U+200B] 👩\u{200d}👧</p>"),
     ];
     for (text, expected) in cases {
         assert_eq!(prose(text), expected, "{text}");

@@ -3,6 +3,8 @@
 //! Models often write `oldText` from memory. The content that is really there lets the next call
 //! succeed without another call of `read`.
 
+use pi_base::text::cut;
+
 /// Largest file that is shown as a whole, in bytes.
 const WHOLE: usize = 2_000;
 
@@ -26,18 +28,12 @@ pub(super) fn excerpt(path: &str, text: &str, searched: &str) -> Option<String> 
         let (from, to) = (nearest.saturating_sub(AROUND), lines.len().min(nearest + AROUND + 1));
         (from, to, format!("has in lines {} to {to}", from + 1))
     };
-    let shown: Vec<String> = lines.get(from..to)?.iter().map(|line| cut(line)).collect();
+    let shown: Vec<String> =
+        lines.get(from..to)?.iter().map(|line| cut(line, LINE).into_owned()).collect();
     let shown = shown.join("\n");
     Some(format!(
         "{path} {which}:\n\n{shown}\n\nCall edit again with oldText copied from this text."
     ))
-}
-
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(LINE) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line)),
-        None => line.to_owned(),
-    }
 }
 
 /// Returns the line with the most words of the searched text.

@@ -1,5 +1,7 @@
 //! The menu of completions under an editor.
 
+use pi_base::text::one_line;
+
 use crate::component::View;
 use crate::input::{Key, Keymap};
 use crate::list::{Item, ListEvent, SelectList, window};
@@ -93,8 +95,8 @@ impl Menu {
 fn list(completions: &Completions, rows: usize) -> SelectList<usize> {
     let items = completions.items.iter().enumerate().map(|(index, item)| Item {
         value: index,
-        label: single_line(&item.label),
-        description: item.description.as_deref().map(single_line),
+        label: one_line(&item.label),
+        description: item.description.as_deref().map(one_line),
     });
     let list = SelectList::new(items.collect(), rows);
     match completions.kind {
@@ -106,9 +108,4 @@ fn list(completions: &Completions, rows: usize) -> SelectList<usize> {
 /// Returns true if the typed text is the whole completion.
 pub(crate) fn is_exact(item: &Completion, typed: &str) -> bool {
     item.insert.trim_end() == typed
-}
-
-/// Returns a text of others on one line.
-fn single_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

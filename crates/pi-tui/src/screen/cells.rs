@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use pi_base::text::is_clean;
+
 use crate::style::{Attributes, Color, Style};
 use crate::text::{Line, Span};
-use crate::text::{grapheme_width, graphemes, is_hidden};
+use crate::text::{grapheme_width, graphemes};
 
 /// Characters of a cluster that are kept. No script needs more; floods of combining characters
 /// make terminals slow.
@@ -68,11 +70,11 @@ pub(super) fn cells(line: &Line, width: usize) -> Vec<Cell<'_>> {
 fn clusters(text: &str) -> impl Iterator<Item = (&str, usize, bool)> {
     graphemes(text).filter_map(|cluster| {
         if cluster.len() == 1 {
-            return (!is_hidden(cluster.as_bytes()[0].into())).then_some((cluster, 1, false));
+            return is_clean(cluster).then_some((cluster, 1, false));
         }
         // Line breaks and control characters are clusters of their own; so is a character without
         // a base. None of them is text.
-        if cluster.chars().any(is_hidden) {
+        if !is_clean(cluster) {
             return None;
         }
         let end = cluster.char_indices().nth(CLUSTER_CHARACTERS).map_or(cluster.len(), |at| at.0);

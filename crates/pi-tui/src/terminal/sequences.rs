@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pi_base::text::one_line;
 
 use super::capabilities::{Multiplexer, Notification};
 
@@ -143,16 +144,9 @@ pub fn pass_through(multiplexer: Multiplexer, sequence: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns text without control characters and line ends, cut to a length that terminals show.
+/// Returns text as one line without invisible characters, cut to a length that terminals show.
 fn clean(text: &str) -> String {
-    let space = |c: char| if c.is_whitespace() { ' ' } else { c };
-    text.chars().map(space).filter(|c| !is_invisible(*c)).take(MAX_TEXT).collect()
-}
-
-/// Returns true for control characters, and for characters that change the direction of text.
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    one_line(text).chars().take(MAX_TEXT).collect()
 }
 
 /// Returns a value for a list of fields, without what separates them.

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use pi_base::text::{cut, one_line};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -187,13 +188,7 @@ fn cleaned(text: &str, secrets: &[String]) -> String {
     for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
         text = text.replace(secret.as_str(), "[redacted]");
     }
-    let words = text.split(|one: char| one.is_control() || one.is_whitespace());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(MAX_REASON) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line,
-    }
+    cut(&one_line(&text), MAX_REASON).into_owned()
 }
 
 /// Returns host and port of a URL.

@@ -3,12 +3,12 @@
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
+use pi_base::text::line;
 use pi_coding_agent::AgentOptions;
 use pi_converge::agents::{AgentLibrary, AgentSet, AgentSpec};
 use pi_tools::toolset::BUILTIN_TOOLS;
 use serde_json::json;
 
-use super::plain::line;
 use super::{CommandResult, Failure, success};
 use crate::environment;
 use crate::exit::note;

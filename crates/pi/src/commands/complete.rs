@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use pi_base::text;
 use pi_coding_agent::config::settings::SettingsCatalog;
 use pi_coding_agent::config::{AuthStore, SettingsStore, resolve_session_directory};
 use pi_coding_agent::models::{ModelRegistry, ModelsFile};
@@ -15,7 +16,6 @@ use pi_host::sessions::{ShortIds, title};
 use pi_session::ListOptions;
 use pi_tools::toolset::BUILTIN_TOOLS;
 
-use super::plain;
 use crate::exit::{Exit, print};
 
 /// Name of the command, which no table lists.
@@ -37,7 +37,7 @@ pub(crate) fn run(kind: &str, prefix: &str) -> ExitCode {
     };
     let mut text = String::new();
     for (value, about) in candidates.iter().filter(|(value, _)| value.starts_with(prefix)) {
-        text.push_str(&format!("{}\t{}\n", plain::line(value, usize::MAX), plain::line(about, 60)));
+        text.push_str(&format!("{}\t{}\n", text::one_line(value), text::line(about, 60)));
     }
     print(&text)
 }

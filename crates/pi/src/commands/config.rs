@@ -3,13 +3,14 @@
 mod change;
 mod list;
 
+use pi_base::text;
 use pi_coding_agent::config::settings::{Setting, SettingsCatalog};
 use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::models::schemas;
 use pi_coding_agent::{AgentOptions, Environment};
 use serde_json::Value;
 
-use super::{CommandResult, Failure, plain, success};
+use super::{CommandResult, Failure, success};
 use crate::environment;
 use crate::exit::{note, print};
 use crate::features::with_feature;
@@ -104,5 +105,5 @@ fn text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    plain::line(&crate::secrets::own().redact(&text), usize::MAX)
+    text::one_line(&crate::secrets::own().redact(&text))
 }

@@ -10,10 +10,11 @@ mod secrets;
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text;
 use pi_coding_agent::{Diagnostic, Environment, Severity};
 use serde_json::{Value, json};
 
-use super::{CommandResult, Failure, plain};
+use super::{CommandResult, Failure};
 use crate::environment;
 use crate::exit::Exit;
 use crate::flags::parse::CommandArgs;
@@ -92,10 +93,10 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
         writeln!(out)?;
     } else {
         for finding in &findings {
-            let message = plain::line(&finding.message, usize::MAX);
+            let message = text::one_line(&finding.message);
             writeln!(out, "{:7}  {}: {message}", name(finding.state), finding.about)?;
             if !finding.fix.is_empty() {
-                writeln!(out, "         {}", plain::line(&finding.fix, usize::MAX))?;
+                writeln!(out, "         {}", text::one_line(&finding.fix))?;
             }
         }
     }

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use pi_agent::CancelToken;
+use pi_base::text;
 use pi_coding_agent::hooks::{HookEvent, HookResult, Hooks, configured_hooks};
 use pi_coding_agent::{AgentOptions, load_settings};
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Map, Value, json};
 
-use super::{CommandResult, Failure, plain};
+use super::{CommandResult, Failure};
 use crate::environment;
 use crate::exit::{Exit, note, print};
 use crate::flags::parse::CommandArgs;
@@ -40,7 +41,7 @@ pub(super) fn list(args: &CommandArgs) -> CommandResult {
             text,
             "{}{matcher}: {}  [{origin}, at most {} s]",
             hook.event.name(),
-            plain::line(&hook.command, usize::MAX),
+            text::one_line(&hook.command),
             hook.timeout.as_secs_f64()
         );
     }
@@ -48,7 +49,7 @@ pub(super) fn list(args: &CommandArgs) -> CommandResult {
         let plan = guardrail.plan();
         let action = json!(plan.action);
         let action = action.as_str().unwrap_or_default();
-        let name = plain::line(&plan.name, usize::MAX);
+        let name = text::one_line(&plan.name);
         let _ = writeln!(text, "guardrail {name}: {action} on {}", plan.on.name());
     }
     let printed = print(&text);
@@ -136,6 +137,6 @@ fn describe(result: &HookResult) -> String {
     } else if result.ask.is_none() && result.block.is_none() && result.stop.is_none() {
         lines.push("decision: none; the event passes".to_owned());
     }
-    let plain = lines.iter().map(|text| plain::line(text, usize::MAX));
+    let plain = lines.iter().map(|text| text::one_line(text));
     plain.map(|line| line + "\n").collect()
 }

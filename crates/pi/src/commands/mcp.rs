@@ -7,6 +7,7 @@ mod list;
 mod servers;
 mod sign_in;
 
+use pi_base::text;
 use pi_coding_agent::{AgentOptions, Environment, load_settings};
 use pi_config::mcp::{Configuration, Scope, ServerConfig, ServerEntry, Transport};
 
@@ -84,5 +85,5 @@ fn transport(config: &ServerConfig) -> String {
             words.map(String::as_str).collect::<Vec<_>>().join(" ")
         }
     };
-    plain::line(&text, usize::MAX)
+    text::one_line(&text)
 }

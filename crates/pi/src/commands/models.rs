@@ -9,7 +9,7 @@ use pi_coding_agent::{AgentOptions, Environment, add_registered_providers};
 use pi_host::credentials::Credentials;
 
 use super::auth::wait;
-use super::{CommandResult, Failure, plain, success};
+use super::{CommandResult, Failure, success};
 use crate::exit::note;
 use crate::flags::parse::CommandArgs;
 use crate::{environment, extensions};

@@ -4,13 +4,14 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
+use pi_base::text::one_line;
 use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::resources::PackageContents;
 use pi_coding_agent::{AgentOptions, ConfiguredPackage, Environment};
 use pi_packages::{Changed, PackageError, PackageEvent, PackageManager};
 use serde_json::{Value, json};
 
-use super::plain::{PlainWriter, line};
+use super::plain::PlainWriter;
 use super::{CommandResult, Failure, success};
 use crate::environment;
 use crate::exit::{Exit, hint, note, print};
@@ -148,7 +149,7 @@ pub(super) fn resources(args: &CommandArgs) -> CommandResult {
 /// its extensions.
 fn row(package: &ConfiguredPackage) -> String {
     let filtered = if package.is_filtered { " (filtered)" } else { "" };
-    let source = line(&package.source, usize::MAX);
+    let source = one_line(&package.source);
     let mut row = format!("  {source}{filtered}\n");
     if is_installed(package) {
         row.push_str(&format!("    {}\n", package.directory.display()));
@@ -156,7 +157,7 @@ fn row(package: &ConfiguredPackage) -> String {
     let limits: Vec<String> =
         limits(package).map(|(name, value)| format!("{name}: {value}")).collect();
     if !limits.is_empty() {
-        row.push_str(&format!("    {}\n", line(&limits.join(", "), usize::MAX)));
+        row.push_str(&format!("    {}\n", one_line(&limits.join(", "))));
     }
     row
 }

@@ -10,6 +10,7 @@ mod test;
 use std::sync::Arc;
 
 use pi_agent::BoxFuture;
+use pi_base::text;
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Judgment, Outcome};
 use pi_coding_agent::{AgentOptions, Environment};
 
@@ -73,12 +74,12 @@ fn reason(judgement: &Judgment) -> String {
         || "nothing to run".to_owned(),
         |part| {
             let rule = part.rule.as_ref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
-            format!("{}: {}{rule}", plain::line(&part.what, SHOWN), part.reason)
+            format!("{}: {}{rule}", text::line(&part.what, SHOWN), part.reason)
         },
     );
     if let Some(note) = &judgement.note {
         text.push_str("; ");
         text.push_str(note);
     }
-    plain::line(&text, usize::MAX)
+    text::one_line(&text)
 }

@@ -3,11 +3,11 @@
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+use pi_base::text::one_line;
 use pi_coding_agent::config::{TrustEntry, TrustStore, files_that_need_trust};
 use pi_coding_agent::{AgentOptions, Environment};
 use serde_json::{Value, json};
 
-use super::plain::line;
 use super::{CommandResult, Failure, success};
 use crate::environment;
 use crate::exit::{hint, note, print};
@@ -26,7 +26,7 @@ pub(super) fn list(args: &CommandArgs) -> CommandResult {
     }
     for entry in &entries {
         let decision = if entry.trusted { "trusted    " } else { "not trusted" };
-        let path = line(&entry.path.to_string_lossy(), usize::MAX);
+        let path = one_line(&entry.path.to_string_lossy());
         writeln!(out, "{decision}  {path}: {}", brings(&entry.path, &environment))?;
     }
     out.flush()?;
@@ -98,7 +98,7 @@ fn report(
         return Ok(print(&format!("{}\n", to_json(&entry, environment))));
     }
     let files = files_that_need_trust(directory, environment.home.as_deref());
-    let path = line(&directory.to_string_lossy(), usize::MAX);
+    let path = one_line(&directory.to_string_lossy());
     let effect = match (files.is_empty(), entry.trusted) {
         (true, _) => "it has no files that need trust".to_owned(),
         (false, true) => format!("runs there use {}", names(&files)),
@@ -128,7 +128,6 @@ fn brings(directory: &Path, environment: &Environment) -> String {
 }
 
 fn names(files: &[PathBuf]) -> String {
-    let names: Vec<String> =
-        files.iter().map(|file| line(&file.to_string_lossy(), usize::MAX)).collect();
+    let names: Vec<String> = files.iter().map(|file| one_line(&file.to_string_lossy())).collect();
     names.join(", ")
 }

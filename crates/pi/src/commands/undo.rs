@@ -5,10 +5,11 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text::{line, one_line};
 use pi_host::sessions::{SessionStore, title};
 use pi_host::undo::{Candidate, Direction, UndoError};
 
-use super::plain::{self, PlainWriter, line};
+use super::plain::{self, PlainWriter};
 use super::{CommandResult, Failure, sessions, success};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
@@ -98,11 +99,11 @@ fn restore(
     let id = store.short_ids().of(&candidate.session.id);
     writeln!(out, "{verb} the run{of} in session {id}: {}", line(&run.label, 60))?;
     for file in &restored.files {
-        writeln!(out, "{} {}", file.verb, line(&file.path, usize::MAX))?;
+        writeln!(out, "{} {}", file.verb, one_line(&file.path))?;
     }
     out.flush()?;
     for conflict in &restored.conflicts {
-        note(&format!("left alone {}: {}", line(&conflict.path, usize::MAX), conflict.reason));
+        note(&format!("left alone {}: {}", one_line(&conflict.path), conflict.reason));
     }
     Ok(if restored.conflicts.is_empty() { Exit::Completed } else { Exit::Failed }.into())
 }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use pi_ai::ImageContent;
+use pi_base::text::without_mark;
 use pi_coding_agent::session::AgentSession;
 use pi_tools::{Attachment, attach};
 
@@ -96,7 +97,7 @@ fn piped() -> Result<Option<String>, String> {
     }
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim();
+    let text = without_mark(&text).trim();
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use pi_agent::BoxFuture;
 use pi_ai::{AssistantMessage, StopReason};
 use pi_base::lock;
+use pi_base::text;
 use pi_coding_agent::extension::{Ui, UiUpdate};
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener, WeakAgentSession};
 use pi_coding_agent::{AgentRuntime, AgentSession};
@@ -15,7 +16,6 @@ use pi_session::CacheMiss;
 
 use super::waiting::WaitingLine;
 use crate::exit::note;
-use crate::plain;
 
 /// Width of a progress line, in characters.
 const WIDTH: usize = 100;
@@ -112,7 +112,7 @@ impl Progress {
             {
                 let pause = *delay_ms as f64 / 1000.0;
                 let retry = format!("retry {attempt} of {max_attempts} in {pause} s");
-                Some(plain::line(&format!("{error_message}; {retry}"), 2 * WIDTH))
+                Some(text::line(&format!("{error_message}; {retry}"), 2 * WIDTH))
             }
             SessionEvent::ModelFallback { message, .. } => Some(message.clone()),
             SessionEvent::CompactionStart { .. } if self.detail >= Detail::Delays => {
@@ -127,7 +127,7 @@ impl Progress {
                 Some(format!("Extension error ({extension_path}): {error}"))
             }
             SessionEvent::Guardrail { intervention } if self.detail >= Detail::Delays => {
-                Some(plain::line(&intervention.to_string(), 2 * WIDTH))
+                Some(text::line(&intervention.to_string(), 2 * WIDTH))
             }
             SessionEvent::ToolExecutionStart { tool_name, args, .. }
                 if self.detail >= Detail::Tools =>
@@ -135,7 +135,7 @@ impl Progress {
                 let session = self.session.upgrade()?;
                 let summary = session.effects_of(tool_name, args).summary;
                 let summary = summary.map(|summary| summary.text).unwrap_or_default();
-                Some(plain::line(&format!("{tool_name} {summary}"), WIDTH))
+                Some(text::line(&format!("{tool_name} {summary}"), WIDTH))
             }
             SessionEvent::ToolExecutionEnd { tool_name, is_error, duration_ms, .. } => {
                 let took = duration_ms.map(|ms| format!(" after {} s", seconds(ms)));

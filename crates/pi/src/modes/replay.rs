@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use pi_base::text;
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::{NoUi, RunMode};
 use pi_converge::{RECORDING_FILE, Recording, ReplayPlan, ReplayReport, RunOptions, find_run};
@@ -14,7 +15,6 @@ use super::setup;
 use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, note, print};
 use crate::flags::parse::CommandArgs;
-use crate::plain;
 
 /// Levels of directories below which `--all` looks for recordings.
 const DEPTH: usize = 4;
@@ -147,7 +147,7 @@ impl Summary {
         result: Result<ReplayReport, String>,
         as_json: bool,
     ) -> Result<(), ExitCode> {
-        let shown = plain::line(&recording.display().to_string(), usize::MAX);
+        let shown = text::one_line(&recording.display().to_string());
         let text = match result {
             Ok(report) => {
                 self.different += usize::from(report.divergence.is_some());

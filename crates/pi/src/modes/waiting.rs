@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pi_base::lock;
-
-use crate::plain;
+use pi_base::text;
 
 /// Time before the line appears, and between two updates of it.
 const TICK: Duration = Duration::from_secs(1);
@@ -74,7 +73,7 @@ impl State {
         if elapsed < TICK {
             return;
         }
-        let text = plain::line(subject, WIDTH);
+        let text = text::line(subject, WIDTH);
         // A failure to write to stderr cannot be reported anywhere.
         let _ = write!(std::io::stderr(), "\r\x1b[Kpi: {text} ({} s)", elapsed.as_secs());
         self.is_shown = true;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pi_agent::BoxFuture;
+use pi_base::text::exact;
 use pi_guard::policy::Scope;
 
 use super::{Dialog, DialogAnswer, Ui};
@@ -60,14 +61,14 @@ pub(crate) async fn approve_with_dialogs<U: Ui + ?Sized>(
     }
 }
 
-/// Returns the request as text.
+/// Returns the request as text. What would run is spelled out: the user decides about it.
 fn title(request: &ApprovalRequest) -> String {
+    let what = exact(&request.what);
     let mut text = match &request.wider {
-        None => format!("Allow {} to do this?\n\n{}\n", request.tool, request.what),
-        Some(wider) => format!(
-            "The sandbox denied part of this command. Run it again {wider}?\n\n{}\n",
-            request.what
-        ),
+        None => format!("Allow {} to do this?\n\n{what}\n", request.tool),
+        Some(wider) => {
+            format!("The sandbox denied part of this command. Run it again {wider}?\n\n{what}\n")
+        }
     };
     for reason in request.reasons() {
         text.push_str("\n- ");

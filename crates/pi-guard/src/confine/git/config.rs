@@ -2,6 +2,8 @@
 //!
 //! The list names what is harmless: git gets new settings that run programs with every version.
 
+use pi_base::text::without_mark;
+
 /// One setting of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Setting {
@@ -17,7 +19,7 @@ pub(in super::super) struct Setting {
 
 /// Returns the settings, and false if git would refuse the text from there on.
 pub(super) fn parse(text: &str) -> (Vec<Setting>, bool) {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
+    let text = without_mark(text).replace("\r\n", "\n");
     let mut reader = Reader { text: &text, section: String::new(), subsection: None };
     let mut settings = Vec::new();
     loop {

@@ -6,6 +6,7 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use pi_base::text::cut_bytes;
 use rustix::fs::FileType;
 
 use super::super::git::config;
@@ -197,7 +198,7 @@ impl Configuration {
             self.judged = Some((content.unwrap_or_default(), offences));
             return;
         }
-        let reason = format!("run programs because of {}", shorten(&new.join(", ")));
+        let reason = format!("run programs because of {}", cut_bytes(&new.join(", "), 200));
         let former = former.map(|(content, _)| content.as_slice());
         disable(directory, place, file, former, reason, found);
         self.seen = None;
@@ -263,7 +264,8 @@ impl Pointer {
         if offences.is_empty() || !judge.is_suspect(&seen, self.is_known) {
             self.seen = Some(seen);
         } else {
-            let reason = format!("use a repository that runs programs: {}", shorten(&offences));
+            let reason =
+                format!("use a repository that runs programs: {}", cut_bytes(&offences, 200));
             disable(directory, place, name, None, reason, found);
         }
         self.is_known = true;
@@ -317,10 +319,4 @@ fn disable(
     if let Some(new) = entry::disable(directory, name, former) {
         found.push(Leftover { path: place.join(name), renamed_to: place.join(new), reason });
     }
-}
-
-fn shorten(text: &str) -> String {
-    const MOST: usize = 200;
-    let end = text.floor_char_boundary(MOST);
-    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }

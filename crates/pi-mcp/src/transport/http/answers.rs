@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use pi_base::text;
 use pi_jsonrpc::{Error, Id, Incoming, Invalid, Message, Notification, Request, Response};
 use pi_web::WebResponse;
 use pi_web::sse::{EventTooLong, SseParser};
@@ -221,8 +222,8 @@ pub(super) async fn failure(response: WebResponse) -> ClientError {
         return ClientError::remote(error);
     }
     let text = String::from_utf8_lossy(&body);
-    let text = text.chars().map(|one| if one.is_control() { ' ' } else { one });
-    ClientError::Http { status, body: text.take(MAX_EXCERPT).collect() }
+    let text = text::one_line(&text);
+    ClientError::Http { status, body: text.chars().take(MAX_EXCERPT).collect() }
 }
 
 async fn body(mut response: WebResponse, limit: usize) -> Result<Vec<u8>, ClientError> {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use pi_base::text::grouped;
 use pi_coding_agent::AgentSession;
-use pi_host::text::grouped;
 use pi_protocol::{AgentMessage, Declarations, EntryBody, Message};
 use pi_session::SessionError;
 

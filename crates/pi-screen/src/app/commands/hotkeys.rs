@@ -1,5 +1,6 @@
 //! `/hotkeys`: lists the keys by area, as they are bound.
 
+use pi_base::text::one_line;
 use pi_tui::input::Keymap;
 
 use crate::app::App;
@@ -131,11 +132,11 @@ fn table(area: &str, rows: impl Iterator<Item = (String, String)>) -> String {
 /// Returns a text that a cell shows as it is.
 fn cell(text: &str) -> String {
     let mut out = String::new();
-    for character in text.chars() {
+    for character in one_line(text).chars() {
         if character.is_ascii_punctuation() {
             out.push('\\');
         }
-        out.push(if character.is_control() { ' ' } else { character });
+        out.push(character);
     }
     out
 }

@@ -1,8 +1,8 @@
 //! `/session`: figures of the session.
 
+use pi_base::text::grouped;
 use pi_coding_agent::session::SessionTotals;
 use pi_host::rate_limits::{self, LimitLine};
-use pi_host::text::grouped;
 use pi_session::CacheTotals;
 
 use crate::app::App;

@@ -1,8 +1,8 @@
 //! `/undo` and `/redo`: take back the file changes of the last run, or repeat them, after a look at
 //! them.
 
+use pi_base::text::line;
 use pi_coding_agent::checkpoint_directory;
-use pi_host::text::line;
 use pi_host::undo::{self, Direction, Preview};
 
 use crate::app::App;

@@ -73,6 +73,7 @@ const ATTACKS: &[(&str, &str)] = &[
     ("bidi marks", "\u{200e}\u{200f}\u{61c}x"),
     ("C1 controls", "\u{80}\u{84}\u{85}\u{88}\u{8d}\u{8e}\u{8f}\u{90}\u{98}\u{9a}\u{9e}\u{9f}"),
     ("invisible", "\u{200b}\u{2060}\u{feff}\u{ad}\u{180e}"),
+    ("tags", "a\u{e0072}\u{e006d}b\u{e007f}"),
     ("annotations", "\u{fff9}\u{fffa}\u{fffb}"),
 ];
 
@@ -125,6 +126,7 @@ fn check(name: &str, terminal: &mut Emulator, bytes: &[u8], rows: &[&str]) {
     let text = std::str::from_utf8(bytes).unwrap();
     let forbidden = |character: &char| {
         matches!(*character, '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || matches!(*character, '\u{e0000}'..='\u{e0fff}')
             || (*character < ' ' && !matches!(*character, '\x1b' | '\r' | '\n'))
     };
     assert_eq!(text.chars().find(forbidden), None, "{name}");

@@ -82,6 +82,8 @@ fn visible_text_has_nothing_that_steers_or_disguises() {
         ("\u{1b}]0;title\u{7}x", "]0;titlex"),
         ("\u{9b}2Jx", "2Jx"),
         ("user\u{202e}txt.exe", "usertxt.exe"),
+        ("a\u{e0041}\u{e007f}b 🏴\u{e0067}", "ab 🏴"),
+        ("👩\u{200d}👧 ❤\u{fe0f}", "👩\u{200d}👧 ❤\u{fe0f}"),
         ("a\u{2066}b\u{2069}c\u{2028}d", "abc d"),
         ("\u{200e}שלום\u{200b}", "שלום"),
     ];

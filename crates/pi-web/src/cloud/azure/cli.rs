@@ -1,5 +1,6 @@
 //! The login of the user with the Azure CLI.
 
+use pi_base::text::without_mark;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -52,7 +53,7 @@ impl Source for AzureCli {
 
 /// Returns true if the list of subscriptions is not empty. The CLI writes a byte order mark.
 fn has_subscription(text: &str) -> bool {
-    let profile: Option<Value> = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok();
+    let profile: Option<Value> = serde_json::from_str(without_mark(text)).ok();
     let subscriptions = profile.as_ref().and_then(|profile| profile.get("subscriptions"));
     subscriptions.and_then(Value::as_array).is_some_and(|list| !list.is_empty())
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pi_base::text::one_line;
 use serde_json::Value;
 
 use super::fields::Fields;
@@ -111,7 +112,7 @@ pub(super) async fn token(
         "external_account" => external_account::token(surroundings, fields).await,
         other => {
             // The file is the user's, but its text is still outside data.
-            let kind: String = other.chars().filter(|one| !one.is_control()).take(60).collect();
+            let kind: String = one_line(other).chars().take(60).collect();
             Err(fields.error(&format!("has credentials of the unsupported type {kind:?}")))
         }
     }

@@ -3,11 +3,12 @@
 use std::io::{BufWriter, Write as _};
 
 use pi_ai::Model;
+use pi_base::text;
 use pi_coding_agent::models::{AuthStatus, ExplainedSource, SourceOutcome};
 use serde_json::{Value, json};
 
 use super::status::{State, add_status, describe_source, selected, validity};
-use super::{CommandResult, Credentials, open, plain, success};
+use super::{CommandResult, Credentials, open, success};
 use crate::exit::note;
 use crate::flags::parse::CommandArgs;
 use crate::hints::Hint as _;
@@ -54,12 +55,7 @@ pub(in crate::commands) fn doctor(args: &CommandArgs) -> CommandResult {
         for report in absent {
             let tried: Vec<&str> =
                 report.sources.iter().map(|source| source.name.as_str()).collect();
-            writeln!(
-                out,
-                "  {}: none of {}",
-                report.provider,
-                plain::line(&tried.join(", "), 200)
-            )?;
+            writeln!(out, "  {}: none of {}", report.provider, text::line(&tried.join(", "), 200))?;
         }
     }
     out.flush()?;
@@ -104,7 +100,7 @@ fn describe(report: &Report) -> String {
             SourceOutcome::Tried(place) => ("?", format!("asked at {place}")),
             _ => (" ", "not asked: an earlier source decides".to_owned()),
         };
-        text += &format!("    {mark} {}: {}\n", source.name, plain::line(&note, 300));
+        text += &format!("    {mark} {}: {}\n", source.name, text::line(&note, 300));
     }
     if let Some(problem) = &status.problem {
         text += &format!("    problem: {problem}\n");

@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
+use pi_base::text;
 use pi_coding_agent::models::CredentialSource;
 use pi_host::credentials::source_name;
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
         let names = rows.iter().map(|row| row.provider.chars().count());
         let width = names.max().unwrap_or_default();
         for row in &rows {
-            let provider = plain::line(&row.provider, usize::MAX);
+            let provider = text::one_line(&row.provider);
             writeln!(out, "{provider:width$}  {}", describe(row))?;
         }
     }

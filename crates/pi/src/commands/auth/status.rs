@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text;
 use pi_coding_agent::config::StoredCredential;
 use pi_coding_agent::models::{
     AuthStatus, CredentialError, CredentialName, CredentialSource, UnusableModel,
@@ -31,7 +32,7 @@ pub(in crate::commands) fn status(args: &CommandArgs) -> CommandResult {
         let width = rows.iter().map(|row| row.name.to_string().chars().count()).max();
         let width = width.unwrap_or_default();
         for row in &rows {
-            let name = plain::line(&row.name.to_string(), usize::MAX);
+            let name = text::one_line(&row.name.to_string());
             writeln!(out, "{name:width$}  {} {}", row.state.mark(), describe(row))?;
         }
     }

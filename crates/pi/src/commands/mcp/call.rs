@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::Arc;
 
+use pi_base::text::line;
 use pi_coding_agent::guard::{Call, Guard, Outcome, ToolOrigin};
 use pi_config::mcp::{Approval, ServerEntry, Transport};
 use pi_mcp::client::CallOptions;
@@ -12,7 +13,7 @@ use pi_protocol::Effects;
 use pi_tools::{Host, Workspace};
 use serde_json::{Map, Value};
 
-use super::plain::{PlainWriter, line};
+use super::plain::PlainWriter;
 use super::{CommandResult, Failure, Loaded, servers, success};
 use crate::commands::auth::wait;
 use crate::exit::{Exit, note};

@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text::line;
 use pi_coding_agent::Diagnostic;
 use pi_config::mcp::{ServerEntry, Transport};
 use pi_mcp::client::Facts;
@@ -10,7 +11,7 @@ use pi_mcp_host::{McpServers, ServerState, ServerStatus};
 use serde_json::{Value, json};
 
 use super::list::Report;
-use super::plain::{PlainWriter, line};
+use super::plain::PlainWriter;
 use super::{CommandResult, Loaded, servers, success, transport};
 use crate::commands::auth::wait;
 use crate::exit::Exit;

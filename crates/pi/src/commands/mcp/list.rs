@@ -2,11 +2,12 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text::one_line;
 use pi_config::mcp::ServerEntry;
 use pi_mcp_host::{ServerState, ServerStatus};
 use serde_json::{Map, Value, json};
 
-use super::plain::{PlainWriter, line};
+use super::plain::PlainWriter;
 use super::{CommandResult, Loaded, servers, success, transport};
 use crate::commands::auth::wait;
 use crate::exit::Exit;
@@ -139,12 +140,12 @@ impl Report<'_> {
             let tools = self.tools().iter().map(|tool| {
                 let own = exposures.get(tool).and_then(Value::as_str);
                 let own = own.map(|exposure| format!(" [{exposure}]")).unwrap_or_default();
-                format!("{}{own}", line(tool, usize::MAX))
+                format!("{}{own}", one_line(tool))
             });
             writeln!(out, "  tools: {}", tools.collect::<Vec<_>>().join(", "))?;
         }
         if !status.prompts.is_empty() {
-            let prompts = status.prompts.iter().map(|name| line(name, usize::MAX));
+            let prompts = status.prompts.iter().map(|name| one_line(name));
             writeln!(out, "  prompts: {}", prompts.collect::<Vec<_>>().join(", "))?;
         }
         if status.has_resources {
@@ -152,7 +153,7 @@ impl Report<'_> {
         }
         if let Some(reason) = status.state.reason() {
             for text in reason.lines() {
-                writeln!(out, "  {}", line(text, usize::MAX))?;
+                writeln!(out, "  {}", one_line(text))?;
             }
         }
         if matches!(status.state, ServerState::NeedsSignIn(_)) {

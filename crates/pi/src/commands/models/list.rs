@@ -2,11 +2,12 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text;
 use pi_coding_agent::models::{ModelDescription, local, short_count};
 use serde_json::Value;
 
 use super::show::price;
-use super::{CommandArgs, CommandResult, Failure, environment, plain, registry, report_store};
+use super::{CommandArgs, CommandResult, Failure, environment, registry, report_store};
 use super::{success, wait};
 use crate::exit::{Exit, note};
 
@@ -63,8 +64,8 @@ fn row(described: &ModelDescription) -> [String; HEAD.len()] {
     let model = &described.model;
     let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
     [
-        plain::line(&model.provider, usize::MAX),
-        plain::line(&model.id, usize::MAX),
+        text::one_line(&model.provider),
+        text::one_line(&model.id),
         yes(model.reasoning),
         yes(model.accepts_images()),
         yes(described.unusable.is_none()),

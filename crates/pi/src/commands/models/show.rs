@@ -3,11 +3,12 @@
 use std::io::{BufWriter, Write as _};
 
 use pi_ai::{CostTier, InputKind, Model, wire};
+use pi_base::text;
 use pi_coding_agent::models::{
     ModelDescription, ModelRequest, RecordSource, SelectModelError, short_count,
 };
 
-use super::{CommandArgs, CommandResult, Failure, environment, plain, registry, report_store};
+use super::{CommandArgs, CommandResult, Failure, environment, registry, report_store};
 use super::{success, wait};
 use crate::exit::{hint, note};
 use crate::hints::Hint as _;
@@ -42,7 +43,7 @@ pub(in crate::commands) fn show(args: &CommandArgs) -> CommandResult {
         let lines = lines(&described);
         let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
         for (name, value) in lines {
-            writeln!(out, "{name:width$}  {}", plain::line(&value, usize::MAX))?;
+            writeln!(out, "{name:width$}  {}", text::one_line(&value))?;
         }
     }
     out.flush()?;

@@ -4,11 +4,12 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use pi_ai::catalog;
+use pi_base::text;
 use pi_coding_agent::config::SettingsStore;
 use pi_coding_agent::models::{CatalogUpdate, ProviderUpdate, UpdateError, update_models};
 use serde_json::{Map, Value, json};
 
-use super::{CommandArgs, CommandResult, Credentials, Failure, environment, plain, success, wait};
+use super::{CommandArgs, CommandResult, Credentials, Failure, environment, success, wait};
 use crate::exit::{Exit, note};
 use crate::flags::suggest;
 
@@ -132,7 +133,7 @@ fn describe(update: &ProviderUpdate) -> String {
                 let more = if added.len() > SHOWN { ", …" } else { "" };
                 text.push_str(&format!(", {} new: {}{more}", added.len(), names.join(", ")));
             }
-            plain::line(&text, usize::MAX)
+            text::one_line(&text)
         }
         _ => String::new(),
     }

@@ -6,6 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pi_base::text;
 use pi_coding_agent::guard::{Call, Guard, GuardError, Judgment, Outcome, ToolOrigin};
 use pi_coding_agent::{AgentOptions, load_guard};
 use pi_guard::Decision;
@@ -343,11 +344,11 @@ impl Report {
         }
         if !std::mem::replace(&mut self.named, true) {
             let cwd = source.cwd.display().to_string();
-            writeln!(self.out, "{} in {}", source.id, plain::line(&cwd, usize::MAX))?;
+            writeln!(self.out, "{} in {}", source.id, text::one_line(&cwd))?;
         }
-        let (entry, tool) = (plain::line(action.entry, 40), plain::line(action.tool, 40));
+        let (entry, tool) = (text::line(action.entry, 40), text::line(action.tool, 40));
         let secrets = secrets::own();
-        let what = plain::line(&secrets.redact(what), SHOWN);
+        let what = text::line(&secrets.redact(what), SHOWN);
         writeln!(self.out, "  {entry}  {old} -> {new}  {tool}: {what}")?;
         writeln!(self.out, "      {}", secrets.redact(&reason(judgement)))?;
         Ok(())

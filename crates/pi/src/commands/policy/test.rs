@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
+use pi_base::text;
 use pi_coding_agent::Environment;
 use pi_coding_agent::guard::RulesError;
 use pi_coding_agent::guard::rules::{self, DIRECTORY};
@@ -13,7 +14,6 @@ use super::{CommandResult, Failure};
 use crate::environment;
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
-use crate::plain;
 
 pub(in crate::commands) fn test(args: &CommandArgs) -> CommandResult {
     let environment = environment::read().map_err(Failure::failed)?;
@@ -28,7 +28,7 @@ pub(in crate::commands) fn test(args: &CommandArgs) -> CommandResult {
             continue;
         }
         match loaded {
-            Ok(file) => writeln!(out, "{}: {}", plain::line(name, usize::MAX), describe(&file))?,
+            Ok(file) => writeln!(out, "{}: {}", text::one_line(name), describe(&file))?,
             Err(error) => {
                 // Keeps stdout and stderr in the order of the files.
                 out.flush()?;

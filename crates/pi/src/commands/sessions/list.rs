@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text;
 use pi_host::sessions::{message_count, title, to_json};
 use serde_json::Value;
 
@@ -31,11 +32,8 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
         let width = ids.iter().map(|id| id.chars().count()).max().unwrap_or_default();
         writeln!(out, "{:width$}  {:16}  {:>8}  SESSION", "ID", "MODIFIED", "MESSAGES")?;
         for (session, id) in sessions.iter().zip(&ids) {
-            let cwd = if all {
-                format!("{}: ", plain::line(&session.cwd, usize::MAX))
-            } else {
-                String::new()
-            };
+            let cwd =
+                if all { format!("{}: ", text::one_line(&session.cwd)) } else { String::new() };
             let date = plain::date(session.modified);
             let count = message_count(session);
             writeln!(out, "{id:width$}  {date:16}  {count:>8}  {cwd}{}", title(session, 60))?;

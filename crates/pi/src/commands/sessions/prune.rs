@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 
+use pi_base::text;
 use pi_coding_agent::{checkpoint_directory, checkpoints_directory};
 use pi_host::sessions::{self, remove_unused_contents, title};
 use pi_session::{SessionInfo, is_locked};
@@ -58,7 +59,7 @@ pub(in crate::commands) fn prune(args: &CommandArgs) -> CommandResult {
             continue;
         }
         let verb = if dry_run { "would remove" } else { "removed" };
-        let id = plain::id(&session.id, usize::MAX);
+        let id = text::one_line(&session.id);
         let date = plain::date(session.modified);
         writeln!(out, "{verb} {id}  {date}  {}", title(session, 60))?;
         (removed, bytes) = (removed + 1, bytes + size);

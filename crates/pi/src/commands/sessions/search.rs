@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, Write as _};
 
+use pi_base::text;
 use pi_host::sessions::{title, to_json};
 use pi_session::{SearchHit, SearchOptions};
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
             let id = short.of(&hit.session.id);
             let date = plain::date(hit.session.modified);
             writeln!(out, "{id}  {date}  {}", title(&hit.session, 60))?;
-            let snippet = plain::line(&hit.snippet.text, 200);
+            let snippet = text::line(&hit.snippet.text, 200);
             writeln!(out, "    {}: {snippet}", hit.kind.as_str())?;
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use pi_base::text;
 use pi_coding_agent::extension::{InputSource, NoUi, RunMode};
 use pi_coding_agent::session::{
     EndedTurn, OutputContract, PromptOptions, ResultCollector, SessionEvent, Subscription,
@@ -23,7 +24,6 @@ use super::changed_files::Before;
 use super::plan::Plan;
 use super::runs::Place;
 use crate::exit::{Exit, Failure};
-use crate::plain;
 use crate::secrets::redacted;
 
 /// The width of a line of progress, in characters.
@@ -134,7 +134,7 @@ fn show_progress(runtime: &AgentRuntime, place: &Place, context: &Context) -> Su
         let summary = session.effects_of(tool_name, args).summary;
         let summary = summary.map(|summary| summary.text).unwrap_or_default();
         // Redacted first: a part of a secret is not recognized.
-        let line = plain::line(&redacted(&format!("{tool_name} {summary}")), WIDTH);
+        let line = text::line(&redacted(&format!("{tool_name} {summary}")), WIDTH);
         note(&line);
         let number = count.fetch_add(1, Ordering::Relaxed) + 1;
         context.progress(number as f64, None, Some(&line));

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pi_base::text;
 use pi_coding_agent::session_index;
 use pi_converge::{RunInfo, list_runs};
 use pi_host::export;
@@ -10,7 +11,6 @@ use pi_session::{EffectsResolver, ListOptions, MarkdownOptions, SessionInfo, dir
 use serde_json::{Value, json};
 
 use super::plan::Plan;
-use crate::plain;
 use crate::secrets::{self, redacted};
 
 /// The most sessions, and reports, of a list.
@@ -27,7 +27,7 @@ pub(super) fn list(plan: &Plan) -> Vec<Value> {
         json!({
             "uri": session_uri(&session.id),
             "name": session.id,
-            "title": plain::line(&redacted(title), 80),
+            "title": text::line(&redacted(title), 80),
             "description": format!("Session in {}", session.cwd),
             "mimeType": "text/markdown",
         })
@@ -70,7 +70,7 @@ pub(super) fn list_reports(plan: &Plan) -> Vec<Value> {
         json!({
             "uri": report_uri(&run.id),
             "name": run.id,
-            "title": plain::line(&redacted(&run.task), 80),
+            "title": text::line(&redacted(&run.task), 80),
             "description": format!("Report of a run in {}", run.cwd),
             "mimeType": "application/json",
         })
