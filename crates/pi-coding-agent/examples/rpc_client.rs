@@ -11,6 +11,7 @@ use pi_coding_agent::rpc::{Client, Command};
 use tokio::io::BufReader;
 
 #[allow(dead_code)] // the tests call `run`
+#[allow(clippy::disallowed_methods)] // a program outside of pi
 #[allow(clippy::print_stdout)]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {

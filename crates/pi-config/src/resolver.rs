@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pi_base::lock;
+use pi_base::process::{self, Rights, Variables};
 use pi_guard::secrets::Secrets;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
@@ -113,9 +114,10 @@ impl ValueResolver {
         let Some((name, arguments)) = program.split_first() else {
             return Err("the command is empty".to_owned());
         };
-        let mut command = Command::new(name);
-        command.args(arguments).current_dir(&self.environment.cwd);
-        command.env_clear().envs(self.environment.variables.iter());
+        let directory = Some(self.environment.cwd.as_path());
+        let start = process::command(name, directory, Variables::Empty, Rights::User);
+        let mut command = Command::from(start);
+        command.args(arguments).envs(self.environment.variables.iter());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
         #[cfg(unix)]

@@ -21,6 +21,7 @@ fn watched<T: Send + 'static>(
     (Listener::new(receive.recv().unwrap()), thread)
 }
 
+#[allow(clippy::disallowed_methods, reason = "a test starts a program directly")]
 fn run(script: &str) -> io::Result<Output> {
     Command::new("/bin/sh").args(["-c", script]).output()
 }

@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pi_base::process::{self, Variables};
 use pi_coding_agent::guard::Guard;
 use pi_guard::confine::Confined;
 
@@ -57,6 +58,18 @@ pub(crate) struct Launch {
     pub(crate) search: Option<String>,
     /// The sandbox in which the program starts, once access was granted.
     pub(crate) confined: Option<Arc<Confined>>,
+}
+
+impl Launch {
+    /// Returns the command that was allowed.
+    pub(crate) fn command(&self) -> std::process::Command {
+        let (directory, rights) = (Some(self.cwd.as_path()), process::Rights::Judged);
+        let mut command = process::command(&self.program, directory, Variables::Empty, rights);
+        command
+            .args(&self.arguments)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
 }
 
 impl Access {

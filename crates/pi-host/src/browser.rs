@@ -3,8 +3,9 @@
 //! Only where a browser of this machine is in front of the user: not over SSH, and not without a
 //! display. The page is printed in any case.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use pi_base::process::{Rights, Variables, command};
 use pi_coding_agent::Environment;
 
 /// Returns the program that opens pages; `None` if there is no browser in front of the user.
@@ -30,7 +31,7 @@ pub fn open(program: &str, url: &str) -> bool {
     if !["https://", "http://"].iter().any(|start| url.starts_with(start)) {
         return false;
     }
-    let mut command = Command::new(program);
+    let mut command = command(program, None, Variables::Inherited, Rights::User);
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
         Ok(mut child) => {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use pi_base::process::{self, Rights, Variables};
 use pi_coding_agent::Environment;
 use tokio::process::Command;
 
@@ -25,8 +26,9 @@ pub(crate) async fn run(
     variables: &[(&str, &str)],
     errors: &mut String,
 ) -> Result<Output, PackageError> {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory).stdin(Stdio::null()).kill_on_drop(true);
+    let start = process::command(program, Some(directory), Variables::Inherited, Rights::User);
+    let mut command = Command::from(start);
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
     command.envs(environment.variables.iter());
     for (name, value) in variables {
         if value.is_empty() {

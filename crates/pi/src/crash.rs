@@ -143,6 +143,7 @@ mod tests {
         std::process::exit(if crashed { 101 } else { 0 });
     }
 
+    #[allow(clippy::disallowed_methods, reason = "a test starts a program directly")]
     fn crash(what: &str, agent: &Path) -> (Option<i32>, String, Vec<String>) {
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "crash::tests::child", "--nocapture", "--test-threads=1"])

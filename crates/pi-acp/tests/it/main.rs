@@ -1,6 +1,7 @@
 //! Clients of both versions over in-memory pipes, with a scripted model. Every message of the agent
 //! is checked against the published schema.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod client;

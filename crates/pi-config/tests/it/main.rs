@@ -1,5 +1,6 @@
 //! Tests of the public behavior of the configuration.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod config;

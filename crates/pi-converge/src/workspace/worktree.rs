@@ -4,7 +4,9 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use pi_base::process::{Rights, Variables, command};
 
 use super::WorkspaceError;
 
@@ -88,14 +90,12 @@ fn git<A: AsRef<OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<String, WorkspaceError> {
-    let mut command = Command::new("git");
+    let mut command = command("git", Some(directory), Variables::Inherited, Rights::User);
     // Variables of a git command around this program would lead to its index and directory.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"] {
         command.env_remove(name);
     }
     let output = command
-        .arg("-C")
-        .arg(directory)
         .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
         .args(arguments)
         .env("GIT_OPTIONAL_LOCKS", "0")

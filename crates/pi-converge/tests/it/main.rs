@@ -1,5 +1,6 @@
 //! Tests of unattended runs.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod agents;

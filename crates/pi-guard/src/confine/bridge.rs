@@ -15,10 +15,13 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+
+use pi_base::process::{Rights, Variables, command};
 
 use super::{HELPER_ARGUMENT, kernel};
 
@@ -62,8 +65,9 @@ pub(super) fn start() -> io::Result<()> {
 
 /// Returns a command that runs this program without the environment of the command.
 fn this_program(step: &str) -> Command {
-    let mut command = Command::new("/proc/self/exe");
-    command.args([HELPER_ARGUMENT, step]).env_clear().current_dir("/");
+    let root = Some(Path::new("/"));
+    let mut command = command("/proc/self/exe", root, Variables::Empty, Rights::Own);
+    command.args([HELPER_ARGUMENT, step]);
     command
 }
 

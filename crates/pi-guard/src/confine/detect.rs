@@ -115,11 +115,12 @@ mod linux {
 
     use std::fs;
     use std::path::{Path, PathBuf};
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
 
     use landlock::{
         ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope,
     };
+    use pi_base::process::{Rights, Variables, command};
 
     /// Fixed paths instead of the `PATH`, which a workspace may influence.
     const PLACES: [&str; 4] = [
@@ -165,12 +166,11 @@ mod linux {
     pub(super) fn bubblewrap() -> Result<PathBuf, String> {
         let found = PLACES.iter().map(Path::new).find(|path| path.exists());
         let path = found.ok_or("bubblewrap is not installed")?;
-        let tried = Command::new(path)
+        let root = Some(Path::new("/"));
+        let tried = command(path, root, Variables::Empty, Rights::Own)
             .args(super::super::bubblewrap::NAMESPACES)
             .args(["--unshare-net", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"])
             .args(["--tmpfs", "/tmp", "--", "/bin/sh", "-c", ":"])
-            .env_clear()
-            .current_dir("/")
             .stdin(Stdio::null())
             .output();
         match tried {

@@ -4,13 +4,14 @@
 //! the helper again inside, and there it does the rest. Errors go to standard error, and the command
 //! does not run: exit code 125, or 126 and 127 as in shells for commands that cannot be started.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+use pi_base::process::{Rights, Variables, command};
 
 use super::kernel::{self, KernelError};
 use super::{
@@ -76,12 +77,12 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
     };
     let inside = flag(INSIDE);
     let closed = flag(CLOSED);
-    let [specification, cwd, command @ ..] = arguments.as_slice() else {
+    let [specification, cwd, command_line @ ..] = arguments.as_slice() else {
         return Err(LaunchError::Arguments);
     };
     let text = specification.to_str().ok_or(LaunchError::Arguments)?;
     let confined: Confined = serde_json::from_str(text).map_err(|_| LaunchError::Arguments)?;
-    let [program, rest @ ..] = command else { return Err(LaunchError::Arguments) };
+    let [program, rest @ ..] = command_line else { return Err(LaunchError::Arguments) };
 
     let judge = || {
         let connected = confined.watch.as_ref().map(|watch| watch::connect::connect(watch, inside));
@@ -91,7 +92,7 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
         if let Some(judge) = judge()? {
             judge.begin().map_err(LaunchError::Watch)?;
         }
-        return Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()));
+        return Err(become_command(program, rest));
     }
     if !inside {
         roots::check_temporary(&confined.confinement)?;
@@ -101,9 +102,11 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
                 return Err(LaunchError::Descriptors(inherited));
             }
             let (shell, script) = descriptors::closer(&inherited);
-            let mut again = Command::new(shell);
-            again.args(["-c", &script, shell]).arg(this_program()?).args([HELPER_ARGUMENT, CLOSED]);
-            return Err(become_command(again.args(&arguments), shell));
+            let this = this_program()?;
+            let mut again: Vec<&OsStr> = vec!["-c".as_ref(), script.as_ref(), shell.as_ref()];
+            again.extend([this.as_os_str(), HELPER_ARGUMENT.as_ref(), CLOSED.as_ref()]);
+            again.extend(arguments.iter().map(OsString::as_os_str));
+            return Err(become_command(shell.as_ref(), again));
         }
     }
     let roots = roots::plan(&confined.confinement)?;
@@ -111,9 +114,10 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
         let outer = confined.bubblewrap.as_deref().ok_or(LaunchError::Arguments)?;
         let this = this_program()?;
         let view = bubblewrap::arguments(&confined, &roots, &this, Path::new(cwd));
-        let mut wrapped = Command::new(outer);
-        wrapped.args(view).arg(&this).args([HELPER_ARGUMENT, INSIDE]).args(&arguments);
-        return Err(become_command(&mut wrapped, &outer.display().to_string()));
+        let mut wrapped: Vec<&OsStr> = view.iter().map(AsRef::as_ref).collect();
+        wrapped.extend([this.as_os_str(), HELPER_ARGUMENT.as_ref(), INSIDE.as_ref()]);
+        wrapped.extend(arguments.iter().map(OsString::as_os_str));
+        return Err(become_command(outer.as_os_str(), wrapped));
     }
     if let (Network::Hosts(_), true) = (&confined.confinement.network, inside) {
         bridge::start().map_err(LaunchError::Bridge)?;
@@ -123,12 +127,16 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
     if let Some(judge) = judge {
         judge.begin().map_err(LaunchError::Watch)?;
     }
-    Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()))
+    Err(become_command(program, rest))
 }
 
-fn become_command(command: &mut Command, program: &str) -> LaunchError {
-    let source = command.exec();
-    LaunchError::Start { program: program.to_owned(), source }
+/// Replaces this process by a program. It keeps the directory, which is that of the command.
+fn become_command(
+    program: &OsStr,
+    arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
+) -> LaunchError {
+    let source = command(program, None, Variables::Inherited, Rights::Own).args(arguments).exec();
+    LaunchError::Start { program: program.to_string_lossy().into_owned(), source }
 }
 
 /// Returns the path of this program, unless the file was replaced.

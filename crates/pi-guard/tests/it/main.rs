@@ -1,6 +1,7 @@
 //! Tests of the guard through its public API: decisions of the policy, real sandboxed processes,
 //! redaction.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 // A test reports what this machine cannot show.
 #![allow(clippy::print_stderr)]

@@ -1,5 +1,6 @@
 //! Tests of the package manager, with a registry server of their own and real git repositories.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod archives;

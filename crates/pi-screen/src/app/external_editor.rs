@@ -1,6 +1,8 @@
 //! Edits the text of the editor in the user's own editor.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use pi_base::process::{Rights, Variables, command};
 
 use crate::app::App;
 
@@ -33,10 +35,10 @@ fn edit(app: &mut App, editor: &str) -> std::io::Result<Option<String>> {
     std::fs::write(file.path(), app.editor.text())?;
     app.display.pause();
     // Through the shell, because the setting may have arguments.
-    let status = Command::new("sh")
+    let directory = app.session.workspace().cwd();
+    let status = command("sh", Some(directory), Variables::Inherited, Rights::User)
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(file.path())
-        .current_dir(app.session.workspace().cwd())
         .stdin(Stdio::inherit())
         .stdout(Stdio::inherit())
         .stderr(Stdio::inherit())

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use pi_base::process::{Rights, Variables, command};
 use pi_tui::input::{Key, Mouse};
 use pi_tui::screen::{MouseOutcome, Scroll};
 
@@ -52,7 +53,7 @@ fn open_link(app: &mut App, address: &str) {
         return app.status(format!("Not opened, because it is not a web address: {address}"));
     }
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let mut command = std::process::Command::new(program);
+    let mut command = command(program, None, Variables::Inherited, Rights::User);
     command.arg(address).stdin(std::process::Stdio::null());
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let address = address.to_owned();

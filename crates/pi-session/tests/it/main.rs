@@ -1,5 +1,6 @@
 //! Integration tests of the public API.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod atif;

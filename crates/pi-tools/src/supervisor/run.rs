@@ -4,10 +4,11 @@
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
+use pi_base::process::{Rights, Variables, command};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitOptions, WaitStatus, getpid, set_child_subreaper, setsid, wait};
 use rustix::stdio::{dup2_stderr, dup2_stdout, stdin};
@@ -28,7 +29,9 @@ pub(super) fn run() -> io::Result<()> {
     let mut words = message::read_request(io::stdin().lock())?.into_iter();
     let program = words.next().ok_or(io::ErrorKind::InvalidData)?;
     thread::Builder::new().spawn(kill_when_closed)?;
-    let started = Command::new(program).args(words).stdin(input).process_group(0).spawn();
+    // The program has prepared directory and variables of this process for the command.
+    let mut start = command(program, None, Variables::Inherited, Rights::Judged);
+    let started = start.args(words).stdin(input).process_group(0).spawn();
     let sent = reply(message::reply_started(started.as_ref().map(|_| ())));
     let Ok(child) = started else { return sent };
 

@@ -1,5 +1,6 @@
 //! Tests of the tools through their public interface.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod background;

@@ -53,6 +53,7 @@ impl Program {
         fs::write(path, value.to_string()).map_err(text)
     }
 
+    #[allow(clippy::disallowed_methods, reason = "an example starts pi directly")]
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(arguments).env_clear().env("HOME", &self.home).current_dir(&self.home);

@@ -1,5 +1,6 @@
 //! Tests that run the `pi` binary.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod accounts;

@@ -114,9 +114,7 @@ impl SpawnOptions {
         let permission = host.access.run(self.launch)?;
         let launch = host.block(|| permission.wait())?;
         let failed = |error: std::io::Error| errno::call_error(errno::number(&error), "spawn");
-        let mut command = std::process::Command::new(&launch.program);
-        command.args(&launch.arguments).current_dir(&launch.cwd);
-        command.env_clear().envs(launch.variables);
+        let mut command = launch.command();
         // The name of the helper must stay, so that it is recognized.
         if let Some(name) = &self.arg0
             && launch.confined.is_none()

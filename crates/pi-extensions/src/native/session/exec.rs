@@ -71,9 +71,7 @@ fn refusal(error: &NativeError) -> Value {
 }
 
 fn spawn(launch: &Launch) -> std::io::Result<Child> {
-    let mut command = Command::new(&launch.program);
-    command.args(&launch.arguments).current_dir(&launch.cwd);
-    command.env_clear().envs(launch.variables.iter().cloned());
+    let mut command = Command::from(launch.command());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 

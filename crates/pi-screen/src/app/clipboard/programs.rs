@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use pi_base::process::{self, Rights, Variables};
 use pi_tui::terminal::clipboard::{Attempt, Claim, Command, Read};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command as Process};
@@ -82,7 +83,8 @@ async fn output(command: &Command) -> Option<Vec<u8>> {
 }
 
 fn spawn(command: &Command, input: Stdio, output: Stdio) -> Option<Child> {
-    let mut process = Process::new(command.program);
+    let start = process::command(command.program, None, Variables::Inherited, Rights::User);
+    let mut process = Process::from(start);
     process.args(&command.arguments).stdin(input).stdout(output).stderr(Stdio::null());
     process.kill_on_drop(true).spawn().ok()
 }

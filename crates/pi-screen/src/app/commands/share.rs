@@ -4,8 +4,9 @@
 //! confirms.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
+use pi_base::process::{Rights, Variables, command};
 use pi_host::export::{ExportError, Format, open, redacted, to_file};
 
 use super::export::saved_file;
@@ -61,9 +62,9 @@ fn publish(app: &mut App, command: String, page: PathBuf) {
 }
 
 /// Runs the command and returns the address that it prints last.
-fn published(command: &str, page: &Path) -> Result<String, String> {
-    let output = Command::new("sh")
-        .args(["-c", &format!("{command} \"$1\""), "sh"])
+fn published(line: &str, page: &Path) -> Result<String, String> {
+    let output = command("sh", None, Variables::Inherited, Rights::User)
+        .args(["-c", &format!("{line} \"$1\""), "sh"])
         .arg(page)
         .stdin(Stdio::null())
         .output()

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
+use pi_base::process::{Rights, Variables, command};
 use pi_coding_agent::{Environment, session_index};
 use pi_session::{ListOptions, OpenOptions, SearchOptions, Session, SessionIndex, SessionInfo};
 use tokio::sync::Notify;
@@ -173,7 +174,7 @@ fn change(request: Request, places: &Places) -> Reply {
 fn delete(session: &SessionInfo, places: &Places) -> Result<(), String> {
     let trash = |path: &Path| {
         let Some(program) = &places.trash else { return std::fs::remove_file(path) };
-        let mut command = Command::new(program);
+        let mut command = command(program, None, Variables::Inherited, Rights::User);
         command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if command.status().is_ok_and(|status| status.success()) && !path.exists() {
             return Ok(());

@@ -24,7 +24,7 @@ pub(super) async fn start(
     let (stderr, stderr_writer) = io::pipe()?;
     process::enlarge(&stdout);
     let prepare = |program: &std::path::Path| {
-        let mut start = std::process::Command::new(program);
+        let mut start = process::prepared(program, command);
         start.stdout(stdout_writer).stderr(stderr_writer);
         start
     };
@@ -44,7 +44,7 @@ pub(super) async fn start(
         _ => {
             let mut start = prepare(&command.program);
             start.args(&command.arguments).stdin(stdin_reader);
-            process::run(start, command, group)?
+            process::run(start, group)?
         }
     };
     Ok(PipedProcess {

@@ -2,33 +2,34 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
+use pi_base::process::{self, Rights, Variables};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::unix::pipe;
-use tokio::process::Child;
 
 use super::Group as ControlGroup;
 use crate::executor::{BaseEnvironment, BoxFuture, Command, Process, ProcessTree};
 
 /// Starts a command in its own process group.
 pub(super) fn spawn(command: &Command, group: &mut ControlGroup) -> io::Result<Process> {
-    let mut start = std::process::Command::new(&command.program);
+    let mut start = prepared(&command.program, command);
     start.args(&command.arguments).stdin(Stdio::null());
     let output = merged_output(&mut start)?;
-    let (exit, tree) = run(start, command, group)?;
+    let (exit, tree) = run(start, group)?;
     Ok(Process { output, exit, tree })
 }
 
 /// Starts a prepared command in its own process group.
 pub(super) fn run(
     mut start: std::process::Command,
-    command: &Command,
     control: &mut ControlGroup,
 ) -> io::Result<Running> {
     use std::os::unix::process::CommandExt;
     start.process_group(0);
-    let mut child = start_child(start, command)?;
+    // Drops `start`, and with it our copies of the descriptors that the child writes to.
+    let mut child = tokio::process::Command::from(start).spawn()?;
     control.add_later(child.id());
     let id = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let terminate = move || {
@@ -76,17 +77,15 @@ pub(super) fn merged_output(
     Ok(Box::pin(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?))
 }
 
-/// Starts a child process with the working directory and the environment of `command`.
-pub(super) fn start_child(
-    mut start: std::process::Command,
-    command: &Command,
-) -> io::Result<Child> {
-    if command.base_environment == BaseEnvironment::Empty {
-        start.env_clear();
-    }
-    start.current_dir(&command.cwd).envs(&command.environment);
-    // Drops `start`, and with it our copies of the descriptors that the child writes to.
-    tokio::process::Command::from(start).spawn()
+/// Returns a program with the working directory and the environment of `command`.
+pub(super) fn prepared(program: &Path, command: &Command) -> std::process::Command {
+    let variables = match command.base_environment {
+        BaseEnvironment::Empty => Variables::Empty,
+        BaseEnvironment::Executor => Variables::Inherited,
+    };
+    let mut start = process::command(program, Some(&command.cwd), variables, Rights::Judged);
+    start.envs(&command.environment);
+    start
 }
 
 fn exit_code(status: ExitStatus) -> Option<i32> {

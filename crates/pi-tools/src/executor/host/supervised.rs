@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::Group;
-use super::process::{Running, merged_output, start_child};
+use super::process::{Running, merged_output, prepared};
 use crate::executor::{Command, Process, ProcessTree};
 use crate::supervisor::{ARGUMENT, Supervisor, message, tree};
 
@@ -19,7 +19,7 @@ pub(super) async fn spawn(
     command: &Command,
     group: &mut Group,
 ) -> io::Result<Process> {
-    let mut start = std::process::Command::new(&supervisor.program);
+    let mut start = prepared(&supervisor.program, command);
     let output = merged_output(&mut start)?;
     let (exit, tree) = run(start, command, None, group).await?;
     Ok(Process { output, exit, tree })
@@ -34,7 +34,8 @@ pub(super) async fn run(
 ) -> io::Result<Running> {
     let (ours, theirs) = StdUnixStream::pair()?;
     start.arg(ARGUMENT).stdin(OwnedFd::from(theirs));
-    let mut child = start_child(start, command)?;
+    // Drops `start`, and with it our copies of the descriptors that the child writes to.
+    let mut child = tokio::process::Command::from(start).spawn()?;
     // The supervisor has not been told yet what to start.
     group.add(child.id()).await;
 

@@ -108,6 +108,7 @@ pub(super) fn error(name: &str) -> io::Error {
 mod tests {
     use super::*;
 
+    #[allow(clippy::disallowed_methods, reason = "a test starts a program directly")]
     #[test]
     fn shells_pass_scripts_on_unchanged() {
         let arguments: Vec<OsString> = [

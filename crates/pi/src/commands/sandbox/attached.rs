@@ -8,6 +8,7 @@
 use std::io::IsTerminal as _;
 use std::process::ExitStatus;
 
+use pi_base::process::{self, Rights, Variables};
 use pi_guard::confine::ConfinementLevel;
 use tokio::process::{Child, Command};
 
@@ -17,12 +18,10 @@ use crate::exit::note;
 
 pub(super) async fn run(run: &Run) -> CommandResult {
     let sandboxed = run.confined.command(&run.program, &run.arguments, &run.cwd, &run.environment);
-    let mut command = Command::new(&sandboxed.program);
-    command
-        .args(&sandboxed.arguments)
-        .env_clear()
-        .envs(sandboxed.environment)
-        .current_dir(&run.cwd);
+    let directory = Some(run.cwd.as_path());
+    let start = process::command(&sandboxed.program, directory, Variables::Empty, Rights::Judged);
+    let mut command = Command::from(start);
+    command.args(&sandboxed.arguments).envs(sandboxed.environment);
     // A command in its own process group cannot read from the terminal, unless it also has its own
     // session. A command in our process group receives the signals of the terminal directly.
     let own_group =
