@@ -10,7 +10,7 @@ use std::process::Command;
 /// The variables that a process starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variables {
-    /// Those of this process.
+    /// The variables of this process.
     Inherited,
     /// None; the caller adds the variables of the command.
     Empty,

@@ -4,12 +4,13 @@
 //! place, so a file that looks broken may be half written: it is read again under the lock before
 //! an error is reported. This program replaces the file instead, where the system supports that.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pi_base::text::without_mark;
+use pi_fs::Access;
 use serde::Serialize as _;
 use serde_json::{Map, Value};
 
@@ -27,15 +28,6 @@ pub struct JsonFile {
     pub access: Access,
     /// Text after the closing brace.
     pub end: &'static str,
-}
-
-/// The users who may read a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Only the owner.
-    Private,
-    /// As the umask says.
-    Default,
 }
 
 impl JsonFile {
@@ -201,24 +193,16 @@ fn parse_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigErro
 
 /// Creates a directory and its missing ancestors.
 fn create_directory(directory: &Path, access: Access) -> io::Result<()> {
-    if directory.is_dir() {
-        return Ok(());
+    match access {
+        Access::Private => pi_fs::create_private(directory),
+        Access::Default => fs::create_dir_all(directory),
     }
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    if access == Access::Private {
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    }
-    #[cfg(not(unix))]
-    let _ = access;
-    builder.create(directory)
 }
 
 /// Replaces the content of a file, or of the target of a link.
 fn replace(path: &Path, content: &[u8], access: Access) -> io::Result<()> {
     let created = access == Access::Private && make_private(path)?;
-    pi_tools::replace_file(path, content).inspect_err(|_| {
+    pi_fs::replace(path, content).inspect_err(|_| {
         if created {
             // An empty file would look like a logout from all providers.
             let _ = fs::remove_file(path);
@@ -229,13 +213,13 @@ fn replace(path: &Path, content: &[u8], access: Access) -> io::Result<()> {
 /// Makes a file private before it gets new content. Returns true if it was created.
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    use std::os::unix::fs::PermissionsExt;
     match fs::metadata(path) {
         Ok(found) if found.permissions().mode() & 0o077 == 0 => Ok(false),
         Ok(_) => fs::set_permissions(path, PermissionsExt::from_mode(0o600)).map(|()| false),
         // Not `create_new`: a link may lead to a file that does not exist yet.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+            pi_fs::private_file().write(true).create(true).truncate(false).open(path)?;
             Ok(true)
         }
         Err(error) => Err(error),

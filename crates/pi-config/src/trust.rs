@@ -7,11 +7,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_fs::Access;
 use pi_guard::protected::{self, Protection};
 use serde_json::{Map, Value};
 
 use crate::ConfigError;
-use crate::file::{Access, JsonFile, kind};
+use crate::file::{JsonFile, kind};
 use crate::settings::ProjectTrustDefault;
 
 const STALE: Duration = Duration::from_secs(10);

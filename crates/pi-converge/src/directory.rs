@@ -18,11 +18,12 @@ mod journal;
 mod list;
 mod state;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_fs::FileError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -73,21 +74,13 @@ pub enum DirectoryError {
         reason: String,
     },
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// Operation that failed, as a verb.
-        action: &'static str,
-        /// File or directory of the operation.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] FileError),
 }
 
 impl DirectoryError {
-    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { action, path, source }
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        FileError::at(action, path)
     }
 }
 
@@ -108,11 +101,11 @@ pub struct RunDirectory {
 impl RunDirectory {
     /// Creates the directory of a new run in the directory of all runs.
     pub fn create(runs: &Path) -> Result<Self, DirectoryError> {
-        create_private(runs).map_err(DirectoryError::io("create", runs))?;
+        pi_fs::create_private(runs).map_err(DirectoryError::io("create", runs))?;
         loop {
             let id = id::new_id();
             let path = runs.join(&id);
-            match private(fs::DirBuilder::new()).create(&path) {
+            match pi_fs::private_directory().create(&path) {
                 Ok(()) => {}
                 // Another run has begun in the same second and with the same random part.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -135,23 +128,13 @@ impl RunDirectory {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let lock = options.open(&file).map_err(DirectoryError::io("open", &file))?;
-        // A child process inherits open files until it executes its program, so the lock of a
-        // process that was killed a moment ago may still be held.
-        const TRIES: u32 = 40;
-        for _ in 0..TRIES {
-            match lock.try_lock() {
-                Ok(()) => return Ok(Self { path, id, _lock: lock }),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
-                // Some network file systems do not support locks.
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                    return Ok(Self { path, id, _lock: lock });
-                }
-                Err(TryLockError::Error(error)) => {
-                    return Err(DirectoryError::io("lock", &file)(error));
-                }
-            }
+        // A process that was killed a moment ago may still hold the lock.
+        const PATIENCE: Duration = Duration::from_millis(200);
+        match pi_fs::try_lock_where_supported(&lock, PATIENCE) {
+            Ok(true) => Ok(Self { path, id, _lock: lock }),
+            Ok(false) => Err(DirectoryError::InUse(id)),
+            Err(error) => Err(DirectoryError::io("lock", &file)(error)),
         }
-        Err(DirectoryError::InUse(id))
     }
 
     /// Returns the path.
@@ -174,7 +157,7 @@ impl RunDirectory {
         let path = self.path.join(name);
         let failed = DirectoryError::io("write", &path);
         let text = serde_json::to_vec_pretty(value).map_err(io::Error::from);
-        text.and_then(|text| pi_tools::replace_file(&path, &text)).map_err(failed)
+        text.and_then(|text| pi_fs::replace(&path, &text)).map_err(failed)
     }
 
     /// Reads a file that [`RunDirectory::write`] wrote; `None` if it does not exist.
@@ -197,22 +180,4 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, DirectoryError> {
         path: path.to_owned(),
         reason: error.to_string(),
     })
-}
-
-/// Creates a directory and its missing ancestors, which only their owner can read: a run quotes
-/// private code.
-fn create_private(directory: &Path) -> io::Result<()> {
-    let mut builder = private(fs::DirBuilder::new());
-    builder.recursive(true);
-    builder.create(directory)
-}
-
-fn private(builder: fs::DirBuilder) -> fs::DirBuilder {
-    #[cfg(unix)]
-    let builder = {
-        let mut builder = builder;
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-    };
-    builder
 }

@@ -178,11 +178,8 @@ pub async fn run(
     if contract.record && matches!(options.tape, Tape::Off) {
         let header = Header::new(&options.version, &contract, &options.agent.environment);
         let created = Recorder::create(directory.path(), header);
-        let recorder = created.map_err(|RecordError { path, source }| DirectoryError::Io {
-            action: "write",
-            path,
-            source,
-        })?;
+        let recorder = created
+            .map_err(|RecordError { path, source }| DirectoryError::io("write", &path)(source))?;
         options.tape = Tape::Record(recorder);
     }
     // The contract makes the directory a run.

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_base::lock;
+use pi_fs::FileError;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, FileState, Limits, RestoreReport};
 
 use crate::contract::{WorkspaceMode, WorkspacePlan};
@@ -40,15 +41,8 @@ pub enum WorkspaceError {
     #[error("the git worktree cannot be used: {0}")]
     Git(String),
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// Operation that failed, as a verb.
-        action: &'static str,
-        /// File or directory of the operation.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] FileError),
     /// The state of the workspace cannot be stored or restored.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -56,8 +50,7 @@ pub enum WorkspaceError {
 
 impl WorkspaceError {
     fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
+        FileError::at(action, path)
     }
 }
 

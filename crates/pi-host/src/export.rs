@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use pi_coding_agent::redacted_session;
+use pi_fs::{Access, NewFile};
 use pi_guard::secrets::Secrets;
 use pi_session::{
     EffectsResolver, HtmlOptions, MarkdownOptions, OpenOptions, Session, SessionError,
@@ -130,18 +131,12 @@ pub fn to_file(
     if target.exists() && !replace {
         return Err(ExportError::Exists(target.to_owned()));
     }
-    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    // The permissions of any new file; the umask applies.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(directory.unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut file = NewFile::create(target, Access::Default).map_err(failed)?;
     let mut out = BufWriter::new(&mut file);
     write(session, format, &mut out)?;
     out.flush().map_err(failed)?;
     drop(out);
-    file.persist(target).map_err(|error| failed(error.error))?;
-    Ok(())
+    file.finish().map_err(failed)
 }
 
 fn same_file(source: Option<&Path>, target: &Path) -> bool {

@@ -97,7 +97,7 @@ impl Cache {
         let stored = Stored { version, fingerprint, lists: lists.clone() };
         let Ok(text) = serde_json::to_vec(&stored) else { return };
         if text.len() as u64 <= LARGEST && fs::create_dir_all(&self.directory).is_ok() {
-            let _ = pi_tools::replace_file(&path, &text);
+            let _ = pi_fs::replace(&path, &text);
         }
     }
 

@@ -1,6 +1,6 @@
 //! `mcp.log`: messages and standard error of servers, bounded in size and rate.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -66,14 +66,7 @@ impl Log {
     }
 
     fn open(&self) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        options.open(&self.path)
+        pi_fs::private_file().append(true).create(true).open(&self.path)
     }
 }
 

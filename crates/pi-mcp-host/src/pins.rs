@@ -64,7 +64,7 @@ impl Pins {
             }
             add(&mut current);
             if let Ok(text) = serde_json::to_vec_pretty(&current) {
-                let _ = pi_tools::replace_file(&self.path, &text);
+                let _ = pi_fs::replace(&self.path, &text);
             }
             *pinned = current;
         });

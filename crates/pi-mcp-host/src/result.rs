@@ -43,14 +43,7 @@ impl Files {
         let id = uuid::Uuid::new_v4().simple().to_string();
         let name = format!("pi-mcp-{}.{extension}", id.get(..16).unwrap_or(&id));
         let path = self.directory.join(name);
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        options.open(&path)?.write_all(bytes)?;
+        pi_fs::private_file().write(true).create_new(true).open(&path)?.write_all(bytes)?;
         Ok(path)
     }
 }

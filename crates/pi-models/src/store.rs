@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_fs::Access;
 use serde_json::{Map, Value};
 
 use pi_config::ConfigError;
-use pi_config::file::{Access, JsonFile};
+use pi_config::file::JsonFile;
 
 /// Time after which a lock is stale. Nothing is downloaded under the lock.
 const STALE: Duration = Duration::from_secs(30);

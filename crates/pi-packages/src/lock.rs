@@ -1,7 +1,8 @@
 //! The lock of an installation directory: one process changes it at a time.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::PackageError;
 
@@ -21,10 +22,8 @@ impl RootLock {
         on_wait: impl FnOnce() + Send,
     ) -> Result<Self, PackageError> {
         let file = Self::open(root)?;
-        match file.try_lock() {
-            Ok(()) => return Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(PackageError::file(root)(error)),
+        if pi_fs::try_lock(&file, Duration::ZERO).map_err(PackageError::file(root))? {
+            return Ok(Self { _file: file });
         }
         on_wait();
         let locking = tokio::task::spawn_blocking(move || file.lock().map(|()| file));

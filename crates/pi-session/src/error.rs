@@ -3,21 +3,16 @@
 use std::io;
 use std::path::PathBuf;
 
+use pi_fs::FileError;
+
 /// An error while a session was opened, read or written. The file and the session in memory are
 /// unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// The operation, as a verb.
-        action: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] FileError),
     /// The file has content, but does not begin with a session header.
     #[error("Session file is not a valid pi session: {}", .0.display())]
     NotASession(PathBuf),
@@ -83,7 +78,6 @@ impl SessionError {
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
+        FileError::at(action, path)
     }
 }

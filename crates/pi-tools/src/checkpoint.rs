@@ -35,6 +35,7 @@ use std::time::{Duration, SystemTime};
 use index::Index;
 use journal::Journal;
 use objects::Objects;
+use pi_fs::FileError;
 use state::State;
 use store::Store;
 
@@ -72,15 +73,8 @@ impl Default for Limits {
 #[non_exhaustive]
 pub enum CheckpointError {
     /// A file operation failed.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// Operation that failed, as a verb.
-        action: &'static str,
-        /// File or directory of the operation.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] FileError),
     /// The checkpoint does not exist, or it was dropped.
     #[error("checkpoint {0} does not exist")]
     Unknown(usize),
@@ -97,8 +91,7 @@ pub enum CheckpointError {
 
 impl CheckpointError {
     fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
+        FileError::at(action, path)
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_fs::NotRegular;
 use pi_protocol::{CancelToken, Effects};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,7 +20,6 @@ use crate::builtin::{Builtin, STRICT};
 use crate::call;
 use crate::change::{FileChange, run_to_end, unless_aborted, with_note};
 use crate::executor::FileKind;
-use crate::executor::regular::NotRegular;
 use crate::os_error;
 use crate::seen::Fingerprint;
 use crate::truncate::format_size;

@@ -6,10 +6,8 @@
 mod connect;
 mod host;
 mod process;
-pub(crate) mod regular;
 #[cfg(unix)]
 mod remote;
-pub(crate) mod replace;
 mod spec;
 
 use std::fmt;

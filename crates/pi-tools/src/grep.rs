@@ -12,6 +12,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::WalkBuilder;
 use ignore::overrides::{Override, OverrideBuilder};
 use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_fs::open_regular;
 use pi_protocol::{CancelToken, Effects, Extent};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +21,7 @@ use serde_json::{Map, Value};
 use crate::builtin::Builtin;
 use crate::call;
 use crate::change::unless_aborted;
-use crate::executor::{FileKind, regular};
+use crate::executor::FileKind;
 use crate::listing::{Limit, Listing};
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::{self, SearchRoot, Visit, WalkResults};
@@ -232,7 +233,7 @@ impl Search {
         cancel: &CancelToken,
     ) -> io::Result<Matches> {
         let wanted = SearchLimits { matches: self.limit.count(), context: self.context as u64 };
-        let file = regular::open(OpenOptions::new().read(true), path)?;
+        let file = open_regular(OpenOptions::new().read(true), path)?;
         if !self.root.may_show(&file, path) {
             let why = "a policy rule forbids reading this file";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));

@@ -48,7 +48,6 @@ pub use attach::{AttachedFile, Attachment, attach};
 pub use background::{BackgroundId, BackgroundInfo, BackgroundProcesses, BackgroundState};
 pub use bash::{CommandResult, bash, run_command};
 pub use edit::{edit, preview_edit};
-pub use executor::replace::replace as replace_file;
 pub use executor::{
     BaseEnvironment, BoxFuture, Command, ConnectError, ConnectOptions, ConnectedExecutor,
     DirectoryEntry, Executor, ExecutorSpec, FileKind, Host, ParseExecutorError, PathPredicate,

@@ -9,7 +9,7 @@ use std::path::Path;
 use pi_agent::ToolError;
 use pi_guard::confine::Denial;
 
-use crate::executor::regular::NotRegular;
+use pi_fs::NotRegular;
 
 /// Describes an error of a system call on a path.
 pub(crate) fn on_path(error: &io::Error, call: &str, path: &Path) -> ToolError {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_fs::NotRegular;
 use pi_protocol::{CancelToken, Effects, Extent};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +17,6 @@ use crate::builtin::{Builtin, STRICT};
 use crate::call;
 use crate::change::unless_aborted;
 use crate::executor::FileKind;
-use crate::executor::regular::NotRegular;
 use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::{Workspace, aborted};
 use crate::{image, os_error, paths};

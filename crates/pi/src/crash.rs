@@ -9,7 +9,6 @@
 
 use std::backtrace::Backtrace;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -96,9 +95,7 @@ fn write(directory: &Path, report: &str) -> Option<PathBuf> {
     std::fs::create_dir_all(directory).ok()?;
     let time = jiff::Timestamp::now().to_string().replace([':', '.'], "-");
     let path = directory.join(format!("{time}-{}.txt", std::process::id()));
-    let mut file = tempfile::NamedTempFile::new_in(directory).ok()?;
-    file.write_all(report.as_bytes()).ok()?;
-    file.persist(&path).ok()?;
+    pi_fs::write(&path, pi_fs::Access::Private, report.as_bytes()).ok()?;
     remove_oldest(directory);
     Some(path)
 }

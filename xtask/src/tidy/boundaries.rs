@@ -28,6 +28,7 @@ use MustNot::{DependOnOurs, Reach};
 
 const RULES: &[Rule] = &[
     Rule { name: "pi-base", must_not: DependOnOurs(&[]), why: "every crate depends on it" },
+    Rule { name: "pi-fs", must_not: DependOnOurs(&[]), why: "it knows files and no formats" },
     Rule {
         name: "pi-protocol",
         must_not: DependOnOurs(&["pi-base"]),

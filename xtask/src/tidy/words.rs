@@ -79,6 +79,13 @@ const RULES: &[Rule] = &[
         except: &["crates/pi-base/", "crates/pi-tui/src/input/sequence.rs"],
         advice: "a set of invisible characters; `pi_base::text` has the one table",
     },
+    Rule {
+        words: &["NamedTempFile", "DirBuilder::new", "TryLockError::Error"],
+        applies: Applies::Product,
+        // The second makes directories for JavaScript.
+        except: &["crates/pi-fs/", "crates/pi-extensions/src/native/fs/"],
+        advice: "a file operation of `pi-fs`: `write`, `replace`, `create_private` or `try_lock`",
+    },
 ];
 
 /// Finds files and inline modules without a subject in their name.

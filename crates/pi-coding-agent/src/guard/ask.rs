@@ -128,6 +128,6 @@ fn append_rule(file: &Path, rule: &str) -> Result<(), SaveRuleError> {
     text.push('\n');
     text.push_str(rule);
     RuleFile::parse(&file.to_string_lossy(), &text, Layer::User)?;
-    pi_tools::replace_file(file, text.as_bytes())?;
+    pi_fs::replace(file, text.as_bytes())?;
     Ok(())
 }

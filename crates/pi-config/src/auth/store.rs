@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use pi_base::lock;
+use pi_fs::Access;
 use serde_json::{Map, Value};
 
 use super::StoredCredential;
 use crate::ConfigError;
 use crate::Diagnostic;
-use crate::file::{Access, JsonFile, OpenFile, kind};
+use crate::file::{JsonFile, OpenFile, kind};
 use crate::lock::{Lock, Wait};
 
 /// Time after which a lock is stale. A token may be renewed under the lock, which takes a request.

@@ -6,8 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_fs::Access;
+
 use crate::ConfigError;
-use crate::file::{Access, JsonFile, OpenFile};
+use crate::file::{JsonFile, OpenFile};
 use serde_json::{Map, Value};
 
 use super::parse::is_override;

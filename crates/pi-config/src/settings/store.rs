@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use pi_fs::Access;
 use serde_json::{Map, Value};
 
 use super::catalog::value_at;
@@ -10,7 +11,7 @@ use super::defaults::defaults;
 use super::layer::{InvalidEntry, merge, migrate, prune, remove_user_only, typed};
 use super::{KEYS, SettingKey, Settings};
 use crate::ConfigError;
-use crate::file::{Access, JsonFile};
+use crate::file::JsonFile;
 use crate::{Diagnostic, Environment};
 
 const STALE: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! Writes a recording while a run works.
 
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -60,11 +60,7 @@ impl Recorder {
         let path = directory.join(RECORDING_FILE);
         let open = || {
             std::fs::create_dir_all(directory)?;
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            options.open(&path)
+            pi_fs::private_file().write(true).create_new(true).open(&path)
         };
         let file = open().map_err(|source| RecordError { path: path.clone(), source })?;
         let state = State {

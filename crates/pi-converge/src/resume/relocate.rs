@@ -43,5 +43,5 @@ fn set_directory(file: &Path, cwd: &Path) -> io::Result<()> {
     }
     let mut moved = serde_json::to_vec(&header)?;
     moved.extend_from_slice(rest);
-    pi_tools::replace_file(file, &moved)
+    pi_fs::replace(file, &moved)
 }

@@ -59,7 +59,7 @@ impl Running {
             format!("The result does not match the schema: {}.", check.failures.join("; "));
         self.checks = vec![check];
         let file = self.run_directory().join(INVALID_OUTPUT);
-        if let Err(error) = pi_tools::replace_file(&file, invalid.text.as_bytes()) {
+        if let Err(error) = pi_fs::replace(&file, invalid.text.as_bytes()) {
             self.work.problems.push(format!("cannot write {}: {error}", file.display()));
         }
         self.invalid = Some(invalid);
@@ -77,7 +77,7 @@ impl Running {
         };
         content.push('\n');
         let path = self.options.agent.environment.cwd.join(file);
-        match pi_tools::replace_file(&path, content.as_bytes()) {
+        match pi_fs::replace(&path, content.as_bytes()) {
             Ok(()) => ended,
             Err(error) => {
                 let path = path.display();

@@ -89,7 +89,7 @@ impl Baseline {
             }
         }
         let stored = serde_json::to_vec(&baseline.originals).map_err(io::Error::other)?;
-        pi_tools::replace_file(&manifest, &stored)?;
+        pi_fs::replace(&manifest, &stored)?;
         Ok(baseline)
     }
 
@@ -216,7 +216,7 @@ impl Baseline {
         let hash = hash(&content);
         let copy = self.directory.join(&hash);
         if !copy.exists() {
-            pi_tools::replace_file(&copy, &content)?;
+            pi_fs::replace(&copy, &content)?;
         }
         Ok(Some(Original::File { hash, executable: is_executable(&metadata) }))
     }

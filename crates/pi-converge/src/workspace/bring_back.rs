@@ -70,7 +70,7 @@ impl RunWorkspace {
             }
             Some(FileState::File { mode, .. }) => {
                 let content = checkpoints.content(state, &change.path)?.unwrap_or_default();
-                pi_tools::replace_file(&path, &content).map_err(failed("write"))?;
+                pi_fs::replace(&path, &content).map_err(failed("write"))?;
                 set_mode(&path, *mode).map_err(failed("write"))
             }
             // A kind that is not known is a directory.

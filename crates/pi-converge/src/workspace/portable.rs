@@ -187,7 +187,7 @@ impl SavedWorkspace {
                     if path.is_symlink() || path.is_dir() {
                         remove(&path).map_err(failed("remove"))?;
                     }
-                    pi_tools::replace_file(&path, &content).map_err(failed("write"))?;
+                    pi_fs::replace(&path, &content).map_err(failed("write"))?;
                     set_mode(&path, *mode).map_err(failed("write"))?;
                 }
                 // The content was too large to be saved, which `RunWorkspace::save` has reported.
@@ -245,5 +245,5 @@ fn read(path: &PathBuf) -> Result<Option<SavedWorkspace>, WorkspaceError> {
 
 fn write(path: &Path, content: &[u8]) -> Result<(), WorkspaceError> {
     super::create_parent(path)?;
-    pi_tools::replace_file(path, content).map_err(WorkspaceError::io("write", path))
+    pi_fs::replace(path, content).map_err(WorkspaceError::io("write", path))
 }

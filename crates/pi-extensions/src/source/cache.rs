@@ -4,10 +4,8 @@
 //! cannot be read or written costs time and nothing else.
 
 use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -110,37 +108,10 @@ impl Cache {
     }
 }
 
-/// Writes a file under another name first, so that no reader sees a part of it.
+/// Writes an entry; no reader sees a part of it.
 fn write(directory: &Path, key: &str, bytes: &[u8]) -> std::io::Result<()> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    create_private(directory)?;
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let temporary = directory.join(format!("{key}.{}-{count}", std::process::id()));
-    let written = write_private(&temporary, bytes)
-        .and_then(|()| std::fs::rename(&temporary, directory.join(key)));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn create_private(directory: &Path) -> std::io::Result<()> {
-    if directory.is_dir() {
-        return Ok(());
-    }
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
-}
-
-fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
+    pi_fs::create_private(directory)?;
+    pi_fs::write(&directory.join(key), pi_fs::Access::Private, bytes)
 }
 
 /// Marks an entry as used, at most once a day.

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pi_config::ConfigError;
-use pi_config::file::{Access, JsonFile};
+use pi_config::file::JsonFile;
 use pi_config::lock::{Lock, Wait};
+use pi_fs::Access;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use url::Url;

@@ -1,7 +1,7 @@
 //! Text of others, shown exactly: what a terminal would obey or hide is spelled out.
 //!
 //! A command that the user is asked about may contain characters that move the cursor, reverse the
-//! direction of text or have no width. They are shown as `^[` or `\u{202e}` in the color of
+//! direction of text or have no width. They are shown as `^[` or by their number in the color of
 //! warnings, so that what is read is what would run.
 
 use pi_base::text::spelled;

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use pi_fs::{Access, NewFile};
 use serde::{Deserialize, Serialize};
 
 use super::record::{Record, digest};
@@ -45,10 +46,10 @@ pub(super) fn write(path: &Path, root: &Path, records: &Records) -> Option<()> {
     let records = records.filter_map(|(path, record)| Some((path.to_str()?, record)));
     let catalog = Catalog { root: root.to_str()?, records: records.collect::<Vec<_>>() };
     let json = serde_json::to_vec(&catalog).ok()?;
-    let mut file = tempfile::NamedTempFile::new_in(path.parent()?).ok()?;
+    let mut file = NewFile::create(path, Access::Private).ok()?;
     writeln!(file, "{}", first_line(&json)).ok()?;
     file.write_all(&json).ok()?;
-    file.persist(path).ok().map(drop)
+    file.finish().ok()
 }
 
 fn first_line(json: &[u8]) -> String {

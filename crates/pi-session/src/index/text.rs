@@ -4,9 +4,10 @@
 //! Every block has a digest, so a file that is damaged, replaced, deleted or written by two
 //! processes at once costs time and nothing else.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -156,15 +157,11 @@ impl TextWriter {
     /// Opens or creates the file; `None` if that fails or another process is writing.
     pub(super) fn open(path: &Path) -> Option<Self> {
         std::fs::create_dir_all(path.parent()?).ok()?;
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).ok()?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return None,
-            // Without locks two processes may write at once; the digests detect that.
-            Ok(()) | Err(TryLockError::Error(_)) => {}
+        let mut options = pi_fs::private_file();
+        let file = options.read(true).append(true).create(true).open(path).ok()?;
+        // Without locks two processes may write at once; the digests detect that.
+        if !pi_fs::try_lock(&file, Duration::ZERO).unwrap_or(true) {
+            return None;
         }
         let same_file = |a: &std::fs::Metadata, b: &std::fs::Metadata| Stat::new(a) == Stat::new(b);
         if !same_file(&file.metadata().ok()?, &std::fs::metadata(path).ok()?) {
@@ -221,7 +218,7 @@ impl TextWriter {
     /// Replaces the file with one of these blocks, and returns their new offsets.
     fn copy(&self, blocks: &[&mut Block]) -> Option<Vec<u64>> {
         let file = LogFile::open(&self.path, Access::Read).ok()??;
-        let mut new = tempfile::NamedTempFile::new_in(self.path.parent()?).ok()?;
+        let mut new = pi_fs::NewFile::create(&self.path, pi_fs::Access::Private).ok()?;
         let mut end = 0;
         let mut offsets = Vec::with_capacity(blocks.len());
         for Block(offset, len, _) in blocks.iter().map(|block| **block) {
@@ -230,7 +227,7 @@ impl TextWriter {
             offsets.push(end);
             end += bytes.len() as u64;
         }
-        new.persist(&self.path).ok()?;
+        new.finish().ok()?;
         Some(offsets)
     }
 }

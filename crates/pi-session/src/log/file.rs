@@ -4,7 +4,7 @@
 //! TypeScript pi does not lock, so the file may still grow. Appends go to the actual end of the
 //! file, and [`LogFile::growth`] returns what another program has written.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,8 @@ impl LogFile {
     /// session.
     pub(crate) fn create(path: &Path, content: &[u8]) -> Result<Self, SessionError> {
         let directory = path.parent().unwrap_or(Path::new("."));
-        create_directory(directory).map_err(SessionError::io("create the directory", directory))?;
+        pi_fs::create_private(directory)
+            .map_err(SessionError::io("create the directory", directory))?;
         let failed = || SessionError::io("create", path);
         let new = tempfile::Builder::new()
             .prefix(".pi-new-")
@@ -227,21 +228,7 @@ impl LogFile {
 
 /// Creates a file that only its owner can read: a session may quote private code and keys.
 fn create_new(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Creates a directory and its missing ancestors, which only their owner can read. Existing
-/// directories keep their mode.
-fn create_directory(directory: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory)
+    pi_fs::private_file().read(true).append(true).create_new(true).open(path)
 }
 
 /// Returns true if another process has the session open for appending.
@@ -250,27 +237,14 @@ pub fn is_locked(path: &Path) -> bool {
     file.is_ok_and(|file| matches!(lock(&file, path), Err(SessionError::Locked(_))))
 }
 
+/// Locks a session for appending.
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
-    // A child process inherits open files until it executes its program, so a session that was
-    // closed a moment ago may still be locked.
-    const TRIES: u32 = 20;
-    const PAUSE: Duration = Duration::from_millis(5);
-    for _ in 1..TRIES {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            decided => return locked(decided, path),
-        }
-    }
-    locked(file.try_lock(), path)
-}
-
-fn locked(tried: Result<(), TryLockError>, path: &Path) -> Result<(), SessionError> {
-    match tried {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(SessionError::Locked(path.to_owned())),
-        // Some network file systems do not support locks. Sessions have to work there too.
-        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
-        Err(TryLockError::Error(error)) => Err(SessionError::io("lock", path)(error)),
+    // A session that was closed a moment ago may still be locked.
+    const PATIENCE: Duration = Duration::from_millis(100);
+    match pi_fs::try_lock_where_supported(file, PATIENCE) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(SessionError::Locked(path.to_owned())),
+        Err(error) => Err(SessionError::io("lock", path)(error)),
     }
 }
 

@@ -91,9 +91,7 @@ impl Session {
             let path = directory.join(name);
             match LogFile::create(&path, &content) {
                 Ok(_) => return Ok(path),
-                Err(SessionError::Io { source, .. })
-                    if source.kind() == ErrorKind::AlreadyExists =>
-                {
+                Err(SessionError::Io(error)) if error.source.kind() == ErrorKind::AlreadyExists => {
                     number += 1;
                 }
                 Err(error) => return Err(error),

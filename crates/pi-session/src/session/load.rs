@@ -4,6 +4,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use pi_fs::NewFile;
 use pi_protocol::{Entry, EntryBody, SessionHeader};
 
 use super::{DamagedLine, Label, NewSession, Session, check_json};
@@ -205,17 +206,14 @@ pub(super) fn read_header(log: &Log) -> Result<Option<SessionHeader>, SessionErr
 /// Replaces the content of a session file atomically.
 fn replace(file: LogFile, content: &[u8]) -> Result<LogFile, SessionError> {
     let path = file.path().to_owned();
-    let error = |action| SessionError::io(action, path.clone());
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut new = tempfile::Builder::new()
-        .prefix(".pi-migrate-")
-        .tempfile_in(directory)
-        .map_err(error("migrate"))?;
-    new.write_all(content).map_err(error("migrate"))?;
-    let permissions = std::fs::metadata(&path).map_err(error("migrate"))?.permissions();
-    new.as_file().set_permissions(permissions).map_err(error("migrate"))?;
-    new.as_file().sync_all().map_err(error("migrate"))?;
-    new.persist(&path).map_err(|failed| error("migrate")(failed.error))?;
+    let rewrite = || {
+        let mut new = NewFile::create(&path, pi_fs::Access::Private)?;
+        new.write_all(content)?;
+        new.file().set_permissions(std::fs::metadata(&path)?.permissions())?;
+        new.file().sync_all()?;
+        new.finish()
+    };
+    rewrite().map_err(SessionError::io("migrate", &path))?;
     // The old file stays locked until the new one is locked.
     let replaced = LogFile::open(&path, Access::Append)?;
     drop(file);

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::Metadata;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -64,11 +63,7 @@ impl Index {
         }
         let Some(directory) = path.parent() else { return };
         let written = std::fs::create_dir_all(directory)
-            .and_then(|()| tempfile::NamedTempFile::new_in(directory))
-            .and_then(|mut file| {
-                file.write_all(&serde_json::to_vec(self)?)?;
-                file.persist(path).map_err(|error| error.error)
-            });
+            .and_then(|()| pi_fs::write(path, pi_fs::Access::Private, &serde_json::to_vec(self)?));
         drop(written);
     }
 

@@ -75,7 +75,7 @@ impl Journal {
     ) -> Result<HashSet<String>, CheckpointError> {
         let (journal, _) = match Self::read(path, objects) {
             // A base that is gone needs nothing; the session reports it when it is opened.
-            Err(CheckpointError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Err(CheckpointError::Io(error)) if error.source.kind() == ErrorKind::NotFound => {
                 return Ok(HashSet::new());
             }
             read => read?,
@@ -253,7 +253,6 @@ impl Journal {
     }
 
     fn rewrite(&self) -> Result<(), CheckpointError> {
-        let failed = || CheckpointError::io("write", &self.path);
         let mut bytes = Vec::new();
         for entry in &self.entries {
             bytes.extend(encode(&Line::Taken(entry.clone()))?);
@@ -261,11 +260,8 @@ impl Journal {
         if let Some(number) = self.position {
             bytes.extend(encode(&Line::Moved { number })?);
         }
-        let directory = self.path.parent().unwrap_or(Path::new("."));
-        let mut new = tempfile::NamedTempFile::new_in(directory).map_err(failed())?;
-        new.write_all(&bytes).map_err(failed())?;
-        new.persist(&self.path).map_err(|error| failed()(error.error))?;
-        Ok(())
+        pi_fs::write(&self.path, pi_fs::Access::Private, &bytes)
+            .map_err(CheckpointError::io("write", &self.path))
     }
 }
 

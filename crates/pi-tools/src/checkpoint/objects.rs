@@ -1,7 +1,7 @@
 //! The object store: contents of files, each stored once under its hash.
 
 use std::cell::Cell;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ impl Objects {
     /// Creates an object. Returns false if it exists.
     fn create(&self, path: &Path, content: &[u8]) -> io::Result<bool> {
         let directory = path.parent().unwrap_or(&self.shared);
-        let create = || private().create_new(true).open(path);
+        let create = || pi_fs::private_file().write(true).create_new(true).open(path);
         let created = match create() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir_all(directory)?;
@@ -74,9 +74,7 @@ impl Objects {
                 // An object of another size is the rest of a crash, or another process is writing
                 // it; a complete file replaces it.
                 if fs::metadata(path)?.len() != content.len() as u64 {
-                    let mut new = tempfile::NamedTempFile::new_in(directory)?;
-                    new.write_all(content)?;
-                    new.persist(path).map_err(|error| error.error)?;
+                    pi_fs::write(path, pi_fs::Access::Private, content)?;
                 }
                 Ok(false)
             }
@@ -127,13 +125,4 @@ pub(super) fn each(
 fn path(directory: &Path, hash: &str) -> PathBuf {
     let (start, rest) = hash.split_at(2.min(hash.len()));
     directory.join(start).join(rest)
-}
-
-/// Returns the options of a file that only the user can read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }

@@ -6,12 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use pi_fs::{cannot_rename, keep_attributes, persist, replace, replacement};
+
 use super::CheckpointError;
 use super::name::to_path;
 use super::objects::{Objects, hash};
 use super::scan::{self, is_behind_link, mode};
 use super::state::{Change, FileState, State};
-use crate::executor::replace::{cannot_rename, keep_attributes, new_file, persist, replace};
 
 /// The result of restoring a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -221,7 +222,7 @@ fn is_in_the_way(item: &FileState, path: &Path) -> bool {
 /// Replaces or creates a file. Not in place, because that would change the other names of the file.
 fn put_file(path: &Path, content: &[u8], mode: u32, modified: i64) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
-    let new = new_file(path, content, |new| {
+    let new = replacement(path, content, |new| {
         if let Some(old) = &old {
             keep_attributes(new, old)?;
         }

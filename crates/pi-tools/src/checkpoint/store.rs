@@ -4,7 +4,7 @@
 //! under a shared lock; contents are removed under an exclusive one, so that no content disappears
 //! between its use and the journal entry that refers to it. Locks end with their process.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,9 +90,7 @@ impl Store {
 
     /// Records the size of all contents.
     pub(super) fn set_size(&self, size: u64) -> io::Result<()> {
-        let mut new = tempfile::NamedTempFile::new_in(&self.directory)?;
-        writeln!(new, "{size}")?;
-        new.persist(self.added()).map_err(|error| error.error)?;
+        pi_fs::write(&self.added(), pi_fs::Access::Private, format!("{size}\n").as_bytes())?;
         fs::write(self.directory.join("collected"), "")
     }
 
@@ -145,11 +143,7 @@ impl Lease {
 
 fn try_exclusive(path: &Path) -> io::Result<Option<File>> {
     let file = open(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    Ok(pi_fs::try_lock(&file, Duration::ZERO)?.then_some(file))
 }
 
 fn open(path: &Path) -> io::Result<File> {

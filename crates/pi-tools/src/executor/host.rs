@@ -16,13 +16,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pi_fs::{open_regular, replace};
 use pi_guard::confine::{Confined, ConfinementLevel};
 
 #[cfg(target_os = "linux")]
 use control_group::Group;
 
-use super::regular;
-use super::replace::replace;
 use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, Process, Stat};
 use crate::supervisor::Supervisor;
 
@@ -183,7 +182,7 @@ impl Executor for Host {
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
         self.checked(
             path,
-            |path| regular::open(fs::OpenOptions::new().read(true).write(true), path).map(drop),
+            |path| open_regular(fs::OpenOptions::new().read(true).write(true), path).map(drop),
             guarded::check_writable,
         )
     }
@@ -251,7 +250,7 @@ impl Group {
 
 /// Opens a regular file for reading.
 fn open(path: &Path) -> io::Result<fs::File> {
-    regular::open(fs::OpenOptions::new().read(true), path)
+    open_regular(fs::OpenOptions::new().read(true), path)
 }
 
 /// Runs a blocking operation on another thread.

@@ -75,8 +75,8 @@ impl From<io::Error> for Failure {
 impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Self {
         match error {
-            SessionError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
-                Self::Output(source)
+            SessionError::Io(error) if error.source.kind() == io::ErrorKind::BrokenPipe => {
+                Self::Output(error.source)
             }
             error => Self::failed(error.to_string()),
         }

@@ -1,8 +1,6 @@
 //! `/debug`: writes a file about the screen, for reports of display problems.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::Path;
 
 use pi_tui::View;
 
@@ -15,7 +13,7 @@ pub(super) fn run(app: &mut App, _argument: &str) {
     let text = report(app);
     let text = app.session.redacted(&text).into_owned();
     let path = app.environment.agent_directory.join("pi-debug.log");
-    match write(&path, &text) {
+    match pi_fs::write(&path, pi_fs::Access::Private, text.as_bytes()) {
         Ok(()) => app.status(format!(
             "Wrote {}. It contains what is on the screen: look at it before you share it",
             path.display()
@@ -61,13 +59,4 @@ fn report(app: &mut App) -> String {
         let _ = writeln!(text, "{width:4} {}", row.escape_debug());
     }
     text
-}
-
-/// Writes a file that only the user can read.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let directory = path.parent().unwrap_or(path);
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path)?;
-    Ok(())
 }

@@ -12,6 +12,7 @@ use std::path::{Component, Path, PathBuf};
 #[cfg(unix)]
 use std::sync::Arc;
 
+use pi_fs::{OtherNames, open_regular_no_follow, put, target};
 use pi_guard::confine::{Confined, ConfinementLevel, Denial};
 
 #[cfg(unix)]
@@ -19,8 +20,6 @@ use super::Group;
 use super::directory::{Directory, is_change};
 #[cfg(unix)]
 use crate::executor::BoxFuture;
-use crate::executor::regular::open_no_follow;
-use crate::executor::replace::{OtherNames, put, target};
 use crate::executor::{BaseEnvironment, Command};
 
 /// Number of attempts. No well-behaved program changes a path this often.
@@ -120,7 +119,7 @@ pub(super) fn open(confined: &Confined, path: &Path) -> io::Result<File> {
     in_place(
         || fs::canonicalize(path),
         |real| confined.may_read(real),
-        |place| open_no_follow(OpenOptions::new().read(true), place),
+        |place| open_regular_no_follow(OpenOptions::new().read(true), place),
     )
 }
 
@@ -142,7 +141,7 @@ pub(super) fn check_writable(confined: &Confined, path: &Path) -> io::Result<()>
     in_place(
         || fs::canonicalize(path),
         |real| confined.may_write(real),
-        |place| open_no_follow(OpenOptions::new().read(true).write(true), place).map(drop),
+        |place| open_regular_no_follow(OpenOptions::new().read(true).write(true), place).map(drop),
     )
 }
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::io::Errno;
 
-use crate::executor::regular::NotRegular;
+use pi_fs::NotRegular;
 
 /// Returns a random word that marks lines of our scripts.
 pub(super) fn mark() -> String {

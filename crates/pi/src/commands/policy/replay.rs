@@ -18,7 +18,7 @@ use pi_session::{BashExecution, Session};
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value, json};
 
-use super::plain::{self, PlainWriter};
+use super::plain::PlainWriter;
 use super::sessions;
 use super::{CommandResult, Failure, SHOWN, options, reason, word};
 use crate::exit::{Exit, note};

@@ -19,8 +19,8 @@ use crate::exit::note;
 pub(super) async fn run(run: &Run) -> CommandResult {
     let sandboxed = run.confined.command(&run.program, &run.arguments, &run.cwd, &run.environment);
     let directory = Some(run.cwd.as_path());
-    let start = process::command(&sandboxed.program, directory, Variables::Empty, Rights::Judged);
-    let mut command = Command::from(start);
+    let command = process::command(&sandboxed.program, directory, Variables::Empty, Rights::Judged);
+    let mut command = Command::from(command);
     command.args(&sandboxed.arguments).envs(sandboxed.environment);
     // A command in its own process group cannot read from the terminal, unless it also has its own
     // session. A command in our process group receives the signals of the terminal directly.

@@ -40,7 +40,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     let mut failure = Box::pin(run.perform(arguments, environment)).await.err();
     let mut output = run.output(arguments, failure.as_ref(), started);
     if let (Some(file), Some(text), None) = (&file, &output, &failure)
-        && let Err(error) = pi_tools::replace_file(file, text.as_bytes())
+        && let Err(error) = pi_fs::replace(file, text.as_bytes())
     {
         let message = format!("cannot write {}: {error}", file.display());
         failure = Some(Failure::new(message, Exit::Failed));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
-use super::regular;
+use crate::regular::{open_regular, open_regular_no_follow};
 
 /// Prefix of new files before they are renamed.
 const PREFIX: &str = ".pi-write-";
@@ -25,7 +25,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// The treatment of other names of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OtherNames {
+pub enum OtherNames {
     /// The other names get the new content too.
     Follow,
     /// The other names keep the old content: they may be where writing is forbidden. If the path is
@@ -34,7 +34,7 @@ pub(super) enum OtherNames {
 }
 
 /// Returns the file to replace: the target, if the path is a link.
-pub(super) fn target(path: &Path) -> io::Result<PathBuf> {
+pub fn target(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path),
         found => found,
@@ -42,12 +42,12 @@ pub(super) fn target(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Replaces the content of `target`.
-pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Result<()> {
+pub fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Result<()> {
     let existing = match names.open(OpenOptions::new().write(true), target) {
         // A file that is not writable is not replaced, even if its directory is writable.
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return persist(new_file(target, content, |_| Ok(()))?, target);
+            return persist(replacement(target, content, |_| Ok(()))?, target);
         }
         Err(error) => return Err(error),
     };
@@ -55,7 +55,7 @@ pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Resul
     if has_other_names(&metadata) && names == OtherNames::Follow {
         return write_in_place(target, content, names);
     }
-    let new = new_file(target, content, |new| keep_attributes(new, &metadata));
+    let new = replacement(target, content, |new| keep_attributes(new, &metadata));
     match new.and_then(|new| persist(new, target)) {
         Err(error) if cannot_rename(&error) => write_in_place(target, content, names),
         done => done,
@@ -65,14 +65,14 @@ pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Resul
 impl OtherNames {
     fn open(self, options: &mut OpenOptions, target: &Path) -> io::Result<File> {
         match self {
-            Self::Follow => regular::open(options, target),
-            Self::Keep => regular::open_no_follow(options, target),
+            Self::Follow => open_regular(options, target),
+            Self::Keep => open_regular_no_follow(options, target),
         }
     }
 }
 
 /// Creates a file with this content in the directory of `target`.
-pub(crate) fn new_file(
+pub fn replacement(
     target: &Path,
     content: &[u8],
     prepare: impl FnOnce(&File) -> io::Result<()>,
@@ -148,13 +148,14 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-pub(crate) fn persist(new: NamedTempFile, target: &Path) -> io::Result<()> {
+/// Gives a replacement the name of the file.
+pub fn persist(new: NamedTempFile, target: &Path) -> io::Result<()> {
     new.persist(target).map(drop).map_err(|error| error.error)
 }
 
 /// Returns true if the file cannot be renamed: the directory is not writable, the owner cannot be
 /// set, or the target is a mount point.
-pub(crate) fn cannot_rename(error: &io::Error) -> bool {
+pub fn cannot_rename(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
 }
@@ -208,7 +209,7 @@ fn has_other_names(_: &Metadata) -> bool {
 
 /// Gives the new file the owner and the mode of the old one.
 #[cfg(unix)]
-pub(crate) fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
+pub fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
@@ -219,6 +220,6 @@ pub(crate) fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
+pub fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
     new.set_permissions(old.permissions())
 }

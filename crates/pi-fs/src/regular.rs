@@ -13,11 +13,11 @@ use std::path::Path;
 /// The error of a file that is not a regular one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a regular file: it is a pipe, a device or a socket")]
-pub(crate) struct NotRegular;
+pub struct NotRegular;
 
 impl NotRegular {
     /// Returns true if this is the cause of an error.
-    pub(crate) fn is_cause(error: &io::Error) -> bool {
+    pub fn is_cause(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|cause| cause.is::<Self>())
     }
 }
@@ -29,12 +29,12 @@ impl From<NotRegular> for io::Error {
 }
 
 /// Opens a regular file.
-pub(crate) fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+pub fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     checked(options, path, fs::metadata(path), 0)
 }
 
 /// Opens a regular file without following a link.
-pub(crate) fn open_no_follow(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+pub fn open_regular_no_follow(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     #[cfg(not(unix))]
