@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::limits::{Limit, Limits};
-use crate::tool::ToolOutput;
 
 pub(crate) use charge::Charge;
 pub use metered::MeteredProvider;
@@ -176,13 +175,12 @@ impl Budget {
 
     /// Adds the output of a tool call, as far as this budget, which is that of the call alone, does
     /// not contain it yet: a tool may have counted its output or its requests while it ran.
-    pub(crate) fn add_result(&self, output: &ToolOutput) {
+    pub(crate) fn add_result(&self, usage: Option<&Usage>, bytes: u64) {
         let spent = self.spent();
-        let usage = output.usage.as_ref();
         let missing = Amount {
             tokens: usage.map_or(0, |usage| usage.total_tokens.saturating_sub(spent.tokens)),
             cost: usage.map_or(0.0, |usage| (usage.cost.total - spent.cost).max(0.0)),
-            bytes: output.content_bytes().saturating_sub(spent.output_bytes),
+            bytes: bytes.saturating_sub(spent.output_bytes),
         };
         self.replace(Amount::default(), missing);
     }

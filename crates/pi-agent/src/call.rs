@@ -117,7 +117,7 @@ pub async fn run_tool_call(
         Ok(executed) => finish(executed, call, context).await,
         Err(refused) => refused,
     };
-    budget.add_result(&finished.result);
+    budget.add_result(finished.result.usage.as_ref(), finished.result.content_bytes());
     finished
 }
 

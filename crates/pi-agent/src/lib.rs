@@ -35,14 +35,13 @@
 //!
 //! # Where to start reading
 //!
-//! `run.rs` is the loop, `batch.rs` the tool calls of a turn, `call.rs` a single call, and
+//! `run.rs` is the loop, `run/batch.rs` the tool calls of a turn, `call.rs` a single call, and
 //! `agent.rs` the state around the loop.
 
 pub mod arguments;
 
 mod agent;
 mod ask;
-mod batch;
 mod budget;
 mod call;
 mod error;

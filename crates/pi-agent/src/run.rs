@@ -3,6 +3,8 @@
 //! Two nested loops. The inner one turns while the model calls tools or steering messages wait;
 //! the outer one restarts it for follow-ups. Every event is awaited before the loop continues.
 
+mod batch;
+
 use std::sync::Arc;
 
 use pi_protocol::{
@@ -10,7 +12,8 @@ use pi_protocol::{
     Provider, Request, StopReason, ThinkingLevel, ToolResultMessage,
 };
 
-use crate::batch::Batch;
+use batch::Batch;
+
 use crate::budget::{Budget, Charge};
 use crate::call::call_contained;
 use crate::error::RunError;

@@ -1,5 +1,6 @@
 //! The outcomes of a checked run, a part of the table of outcomes.
 
+use pi_ai::{FailureKind, ProviderFailure};
 use pi_protocol::{Outcome as Row, OutcomeRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,27 @@ impl Outcome {
             Self::Terminated => Row::Terminated
                 .row()
                 .with_sentence("Terminated by a signal; the run can be resumed"),
+        }
+    }
+
+    /// Returns the outcome of a run whose last request failed with this error.
+    pub(crate) fn of_provider_failure(error: &str) -> Self {
+        match ProviderFailure::of(error).kind {
+            FailureKind::NoCredential
+            | FailureKind::RejectedCredential
+            | FailureKind::ExpiredCredential => Self::NoModel,
+            FailureKind::ContentFilter => Self::Refused,
+            FailureKind::RateLimit
+            | FailureKind::Overloaded
+            | FailureKind::ServerError
+            | FailureKind::Quota
+            | FailureKind::PlanLimit
+            | FailureKind::UnknownHost
+            | FailureKind::ConnectionRefused
+            | FailureKind::Connection
+            | FailureKind::TimedOut
+            | FailureKind::EndedEarly => Self::ProviderUnavailable,
+            _ => Self::ProviderFailed,
         }
     }
 

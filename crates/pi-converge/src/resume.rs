@@ -3,17 +3,7 @@
 //! The directory of the run has everything: the contract, the step, the session and the journal. No
 //! action that may have been executed is executed again.
 
-mod approver;
-mod calls;
-mod continuation;
-mod relocate;
-
 use std::path::PathBuf;
-
-pub(crate) use approver::DeferringApprover;
-pub use approver::{Decisions, InvalidDecision};
-pub(crate) use continuation::Continuation;
-pub(crate) use relocate::relocate;
 
 use crate::contract::Contract;
 use crate::directory::{
@@ -21,7 +11,7 @@ use crate::directory::{
 };
 use crate::outcome::Outcome;
 use crate::report::{PendingAction, Report};
-use crate::run::{RunOptions, Running};
+use crate::run::{Decisions, DeferringApprover, InvalidDecision, RunOptions, Running};
 use crate::workspace::{AdoptError, WorkspaceError};
 
 /// Reasons why a run cannot be resumed.

@@ -5,7 +5,10 @@
 //! round. The outcome follows from the checks and never from what the model says.
 
 mod agent;
+mod approver;
 mod attempt;
+mod calls;
+mod continuation;
 mod durable;
 mod ended;
 mod facts;
@@ -14,19 +17,21 @@ mod options;
 mod output;
 mod progress;
 mod refusals;
+mod relocate;
 mod work;
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use pi_agent::{Budget, CancelToken, Limit};
+use pi_agent::{Budget, Limit};
 use pi_coding_agent::session::{InvalidOutput, ResultCollector};
 use pi_coding_agent::{AgentOptions, configured_secrets, load_settings};
 use pi_guard::secrets::Secrets;
 
 pub(crate) use agent::load as load_agent;
+pub(crate) use approver::DeferringApprover;
+pub use approver::{Decisions, InvalidDecision};
 pub use ended::Ended;
-pub(crate) use ended::provider_failure;
 use facts::Facts;
 use hooks::Interventions;
 pub(crate) use options::agent_options;
@@ -40,10 +45,10 @@ use crate::directory::{
     CONTRACT, DirectoryError, Journal, JournalEntry, PENDING, REPORT, Recorded, RunDirectory,
     RunState, STATE, Step,
 };
+use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::record::{Header, RecordError, Recorder};
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
-use crate::resume::DeferringApprover;
 use crate::stuck::Watch;
 use crate::tape::Tape;
 use crate::verify::proves_nothing;
@@ -96,31 +101,6 @@ impl RunOptions {
 impl std::fmt::Debug for RunOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RunOptions").field("agent", &self.agent).finish_non_exhaustive()
-    }
-}
-
-/// Ends a run early, with an outcome. Clones are the same interrupt.
-#[derive(Debug, Clone, Default)]
-pub struct Interrupt {
-    cancel: CancelToken,
-    outcome: Arc<OnceLock<Outcome>>,
-}
-
-impl Interrupt {
-    /// Ends the run. The first call decides the outcome.
-    pub fn interrupt(&self, outcome: Outcome) {
-        // A later signal changes nothing.
-        let _ = self.outcome.set(outcome);
-        self.cancel.cancel();
-    }
-
-    /// Returns the outcome if the run was interrupted.
-    pub fn outcome(&self) -> Option<Outcome> {
-        self.outcome.get().copied()
-    }
-
-    pub(crate) fn token(&self) -> &CancelToken {
-        &self.cancel
     }
 }
 

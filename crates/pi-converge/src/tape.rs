@@ -6,8 +6,8 @@ use pi_coding_agent::Tap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::playback::Player;
 use crate::record::Recorder;
-use crate::replay::Player;
 
 /// Records what a run receives from outside, or gives it back in a replay.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,6 @@ use pi_coding_agent::config::ConfigError;
 use pi_coding_agent::resources::InvalidLocation;
 use pi_web::DownloadError;
 
-use crate::npm::ArchiveError;
-
 /// A package operation that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -163,4 +161,37 @@ impl PackageError {
     pub(crate) fn file(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File { path: path.to_owned(), source }
     }
+}
+
+/// The reason why an archive is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The archive cannot be read.
+    #[error("the archive is damaged: {0}")]
+    Damaged(String),
+    /// A path would be outside of the package, or is unusable.
+    #[error("the archive is refused: the path {path:?} {problem}")]
+    Path {
+        /// The path in the archive.
+        path: String,
+        /// The problem with it.
+        problem: &'static str,
+    },
+    /// An entry is neither a file nor a directory nor a link.
+    #[error("the archive is refused: {path:?} is a device or of an unknown type")]
+    Type {
+        /// The path in the archive.
+        path: String,
+    },
+    /// The archive exceeds a bound.
+    #[error("the archive is refused: it has more than {0}")]
+    TooLarge(String),
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
 }

@@ -15,6 +15,6 @@ mod manager;
 mod npm;
 mod process;
 
-pub use error::PackageError;
+pub use error::{ArchiveError, PackageError};
 pub use manager::{Installed, NotInstalled, PackageEvent, PackageManager, Reporter, Updated};
-pub use npm::{ArchiveError, Changed, Range, RegistryConfig, Version, installed_version};
+pub use npm::{Changed, Range, RegistryConfig, Version, installed_version};

@@ -30,5 +30,4 @@ pub(crate) use project::{Change, Project, direct_dependencies};
 pub use range::Range;
 pub(crate) use registry::Registry;
 pub(crate) use spec::Spec;
-pub use unpack::ArchiveError;
 pub use version::Version;

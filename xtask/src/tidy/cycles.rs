@@ -2,21 +2,12 @@
 //!
 //! A module that a module below needs cannot be read, tested or moved alone. References are the
 //! paths `crate::name` and `super::name` in product code, with names that the root of the crate
-//! re-exports followed to their modules. This file knows no module by name, except for the list of
-//! known cycles, which only shrinks.
+//! re-exports followed to their modules. This file knows no module by name.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Finding;
 use crate::files::SourceFile;
-
-/// The modules of cycles that exist, by crate. A module leaves the list with its cycle; none is
-/// added.
-const KNOWN: &[(&str, &[&str])] = &[
-    ("crates/pi-agent", &["batch", "budget", "run", "tool"]),
-    ("crates/pi-converge", &["agents", "replay", "resume", "run", "stuck", "tape"]),
-    ("crates/pi-packages", &["error", "npm", "process"]),
-];
 
 /// One place where a module names another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +22,6 @@ type Modules = BTreeMap<String, BTreeMap<String, Reference>>;
 
 /// Checks the modules of all crates.
 pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
-    check_with(files, KNOWN)
-}
-
-fn check_with(files: &[SourceFile], known: &[(&str, &[&str])]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Vec<&SourceFile>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.is_source() && !file.is_test()) {
         if let Some((name, _)) = file.path.split_once("/src/") {
@@ -42,21 +29,9 @@ fn check_with(files: &[SourceFile], known: &[(&str, &[&str])]) -> Vec<Finding> {
         }
     }
     let mut findings = Vec::new();
-    for (name, files) in &crates {
-        let allowed = known.iter().find(|(other, _)| other == name).map_or(&[][..], |(_, all)| all);
+    for files in crates.values() {
         let modules = modules(files);
-        let mut in_cycles = BTreeSet::new();
-        for group in groups(&modules) {
-            if !group.iter().all(|module| allowed.contains(&module.as_str())) {
-                findings.extend(describe(&modules, &group));
-            }
-            in_cycles.extend(group);
-        }
-        for module in allowed.iter().filter(|module| !in_cycles.contains(**module)) {
-            let advice =
-                format!("{module} is in no cycle; remove it from the list in tidy/cycles.rs");
-            findings.push(Finding::new(name, 0, advice));
-        }
+        findings.extend(groups(&modules).iter().filter_map(|group| describe(&modules, group)));
     }
     findings
 }
@@ -278,10 +253,10 @@ mod tests {
     use super::*;
     use crate::files::file;
 
-    fn findings(files: &[(&str, &str)], known: &[(&str, &[&str])]) -> Vec<String> {
+    fn findings(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<SourceFile> =
             files.iter().map(|(path, text)| file(&format!("crates/x/src/{path}"), text)).collect();
-        check_with(&files, known).iter().map(ToString::to_string).collect()
+        check(&files).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -293,7 +268,7 @@ mod tests {
             ("b.rs", "use crate::{A, a::deep};\n#[cfg(test)]\nmod tests {\n    use super::*;\n}\n"),
             ("b/tests.rs", "use crate::c;\n"),
         ];
-        assert_eq!(findings(&files, &[]), [] as [&str; 0]);
+        assert_eq!(findings(&files), [] as [&str; 0]);
     }
 
     #[test]
@@ -309,11 +284,11 @@ mod tests {
         ];
         for case in cases {
             let root = "mod a;\nmod b;\npub use b::{Exported, Inner as Renamed};\n";
-            let found = findings(&[("lib.rs", root), ("a.rs", case), ("b.rs", back)], &[]);
+            let found = findings(&[("lib.rs", root), ("a.rs", case), ("b.rs", back)]);
             assert_eq!(found.len(), 1, "{case}: {found:?}");
         }
         let nested = [("lib.rs", ""), ("a/c.rs", "use super::super::b::B;\n"), ("b.rs", back)];
-        assert_eq!(findings(&nested, &[]).len(), 1);
+        assert_eq!(findings(&nested).len(), 1);
     }
 
     #[test]
@@ -324,7 +299,7 @@ mod tests {
             ("b.rs", "use crate::c::C;\n"),
             ("c/d.rs", "use crate::a::A;\n"),
         ];
-        let found = findings(&files, &[]);
+        let found = findings(&files);
         assert_eq!(
             found,
             ["crates/x/src/a.rs:2: the modules a, b, c form a cycle; move what they share into a \
@@ -333,14 +308,5 @@ mod tests {
               b names c::C in crates/x/src/b.rs:1\n  \
               c names a::A in crates/x/src/c/d.rs:1"]
         );
-    }
-
-    #[test]
-    fn the_list_of_known_cycles_only_shrinks() {
-        let files = [("lib.rs", ""), ("a.rs", "use crate::b;\n"), ("b.rs", "use crate::a;\n")];
-        assert_eq!(findings(&files, &[("crates/x", &["a", "b"])]), [] as [&str; 0]);
-        let larger = findings(&files, &[("crates/x", &["a", "b", "c"])]);
-        assert!(larger.len() == 1 && larger[0].contains("c is in no cycle"), "{larger:?}");
-        assert_eq!(findings(&files, &[("crates/x", &["a"])]).len(), 1);
     }
 }

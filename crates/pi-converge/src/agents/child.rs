@@ -20,7 +20,6 @@ use super::extension::{AgentExtension, State};
 use super::failure::{ChildFailure, FailureKind};
 use super::spec::AgentSpec;
 use crate::outcome::Outcome as RunOutcome;
-use crate::run::provider_failure;
 
 /// Number of actions that a report of progress shows.
 const SHOWN_ACTIONS: usize = 5;
@@ -102,12 +101,11 @@ async fn work(
                 return Err(ChildFailure::new(FailureKind::Stuck, message));
             }
             Ok(Outcome::Failed { error }) => {
-                let ended = provider_failure(error);
-                let kind = match ended.outcome {
+                let kind = match RunOutcome::of_provider_failure(error) {
                     RunOutcome::Refused => FailureKind::Refused,
                     _ => FailureKind::Provider,
                 };
-                return Err(ChildFailure::new(kind, ended.reason));
+                return Err(ChildFailure::new(kind, error.clone()));
             }
             Ok(Outcome::Stopped { by, reason }) => {
                 let message = format!("The sub-agent was stopped by {by}: {reason}");

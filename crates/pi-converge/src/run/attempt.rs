@@ -6,12 +6,12 @@ use pi_agent::Outcome as LoopOutcome;
 use pi_coding_agent::session::{AgentSession, PromptOptions};
 use pi_coding_agent::{AgentRuntime, create_agent_session};
 
+use super::continuation::Continuation;
 use super::options::agent_options;
-use super::{Ended, Progress, Running, ended};
+use super::{Ended, Progress, Running};
 use crate::directory::Step;
 use crate::outcome::Outcome;
 use crate::report::AttemptReport;
-use crate::resume::Continuation;
 use crate::stuck::Watch;
 use crate::tape::Tape;
 use crate::verify::{FeedbackProgress, feedback, proves_nothing};
@@ -232,7 +232,9 @@ impl Running {
             LoopOutcome::Completed => {}
             LoopOutcome::Suspended => return Err(self.suspended(session)),
             LoopOutcome::Limit { limit } => return Err(Ended::at_limit(limit)),
-            LoopOutcome::Failed { error } => return Err(ended::provider_failure(&error)),
+            LoopOutcome::Failed { error } => {
+                return Err(Ended::new(Outcome::of_provider_failure(&error), error));
+            }
             LoopOutcome::Stopped { by, reason } => {
                 let reason = format!("The run was stopped by {by}: {reason}");
                 return Err(Ended::new(Outcome::Guardrail, reason));

@@ -8,11 +8,11 @@ use pi_coding_agent::session::{AgentSession, SessionEvent, Subscription};
 use pi_coding_agent::{AgentOptions, SessionSelector};
 use pi_protocol::{ToolResultMessage, now_ms};
 
+use super::relocate::relocate;
 use super::{Ended, Running};
 use crate::contract::ApprovalMode;
 use crate::directory::JournalEntry;
 use crate::outcome::Outcome;
-use crate::resume::relocate;
 
 impl Running {
     /// Sets the options that make a session durable. The id follows from the attempt, so that a run

@@ -1,7 +1,6 @@
 //! The end of a run or of the agent's part in it, with the reason.
 
 use pi_agent::Limit;
-use pi_ai::{FailureKind, ProviderFailure};
 use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::session::PromptError;
 use pi_coding_agent::{CreateError, NotCreated};
@@ -73,27 +72,4 @@ impl From<PromptError> for Ended {
         };
         Self::new(outcome, error.to_string())
     }
-}
-
-/// Returns the end of a run whose last request failed with this error.
-pub(crate) fn provider_failure(error: &str) -> Ended {
-    let failure = ProviderFailure::of(error);
-    let outcome = match failure.kind {
-        FailureKind::NoCredential
-        | FailureKind::RejectedCredential
-        | FailureKind::ExpiredCredential => Outcome::NoModel,
-        FailureKind::ContentFilter => Outcome::Refused,
-        FailureKind::RateLimit
-        | FailureKind::Overloaded
-        | FailureKind::ServerError
-        | FailureKind::Quota
-        | FailureKind::PlanLimit
-        | FailureKind::UnknownHost
-        | FailureKind::ConnectionRefused
-        | FailureKind::Connection
-        | FailureKind::TimedOut
-        | FailureKind::EndedEarly => Outcome::ProviderUnavailable,
-        _ => Outcome::ProviderFailed,
-    };
-    Ended::new(outcome, error)
 }

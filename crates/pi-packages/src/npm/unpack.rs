@@ -10,6 +10,7 @@ use flate2::read::MultiGzDecoder;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::tar::{Archive, EntryKind, TarError};
+use crate::error::ArchiveError;
 
 /// Bounds of a package.
 #[derive(Debug, Clone, Copy)]
@@ -29,39 +30,6 @@ impl Default for Bounds {
 /// Longest path of an entry, and its deepest nesting.
 const MAX_PATH: usize = 1024;
 const MAX_DEPTH: usize = 64;
-
-/// The reason why an archive is refused.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
-    /// The archive cannot be read.
-    #[error("the archive is damaged: {0}")]
-    Damaged(String),
-    /// A path would be outside of the package, or is unusable.
-    #[error("the archive is refused: the path {path:?} {problem}")]
-    Path {
-        /// The path in the archive.
-        path: String,
-        /// The problem with it.
-        problem: &'static str,
-    },
-    /// An entry is neither a file nor a directory nor a link.
-    #[error("the archive is refused: {path:?} is a device or of an unknown type")]
-    Type {
-        /// The path in the archive.
-        path: String,
-    },
-    /// The archive exceeds a bound.
-    #[error("the archive is refused: it has more than {0}")]
-    TooLarge(String),
-    /// A file cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-}
 
 impl From<TarError> for ArchiveError {
     fn from(error: TarError) -> Self {

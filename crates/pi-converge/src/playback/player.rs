@@ -21,9 +21,9 @@ use super::divergence::{Cause, Divergence};
 use super::provider::ReplayProvider;
 use super::recording::{RecordedRequest, Recording};
 use super::settings::{changed_default, changes};
+use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 use crate::record::{CanonicalRequest, call_key, hash, hook_key};
-use crate::run::Interrupt;
 
 /// Time after which a call without a recorded result is a difference: the run should have
 /// cancelled it by then, as the recorded one did.

@@ -13,13 +13,13 @@ use pi_protocol::{
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
+use super::{EventDetails, Run};
 use crate::budget::Budget;
 use crate::call::{CallContext, FinishedCall, Prepared, execute, finish, prepare};
 use crate::error::RunError;
 use crate::event::AgentEvent;
 use crate::limits::{Limit, Limits};
 use crate::order::{Place, Touched, places};
-use crate::run::{EventDetails, Run};
 use crate::settings::SteeringDelivery;
 use crate::tool::{BoxFuture, ExecutionMode, ToolOutput, Updates};
 
@@ -244,7 +244,8 @@ impl Run<'_> {
             self.budget.activity();
             match step {
                 Some((index, Step::Progress(output))) => {
-                    calls[index].budget.add_result(&output);
+                    let usage = output.usage.as_ref();
+                    calls[index].budget.add_result(usage, output.content_bytes());
                     self.enforce(self.budget.output_exceeded());
                     self.emit_progress(&calls[index], output, executing).await?;
                 }
@@ -253,7 +254,9 @@ impl Run<'_> {
                     let _ = proceed.send(());
                 }
                 Some((index, Step::Finished(finished))) => {
-                    calls[index].budget.add_result(&finished.result);
+                    let result = &finished.result;
+                    let usage = result.usage.as_ref();
+                    calls[index].budget.add_result(usage, result.content_bytes());
                     self.enforce(self.budget.output_exceeded());
                     return Ok((index, finished));
                 }

@@ -6,9 +6,9 @@ use pi_protocol::{AgentMessage, EntryBody, Message};
 use pi_session::{Session, SessionError};
 
 use super::calls::interrupted;
+use super::{Ended, Running};
 use crate::directory::{CallState, Recorded, Step};
 use crate::outcome::Outcome;
-use crate::run::{Ended, Running};
 
 /// The continuation of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
