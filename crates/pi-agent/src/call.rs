@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use pi_base::lock;
 use pi_protocol::{AssistantMessage, CancelToken, Effects, ToolCall};
+use pi_schema::arguments;
 use serde_json::{Map, Value};
 
-use crate::arguments;
 use crate::budget::Budget;
 use crate::error::HookError;
 use crate::hooks::{AfterToolCall, BeforeToolCall, ContextView, Hook, Hooks, Permission};

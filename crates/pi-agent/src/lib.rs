@@ -11,7 +11,7 @@
 //! - **Events** ([`AgentEvent`]) are delivered one after the other, and the run waits for every
 //!   listener. `prompt` returns after all listeners have handled the last event.
 //! - **Tools** ([`AgentTool`], [`FnTool`]) receive arguments that were validated against their
-//!   schema and coerced where that is harmless ([`arguments`]). The calls of one turn are executed
+//!   schema and coerced where that is harmless ([`pi_schema::arguments`]). The calls of one turn are executed
 //!   in parallel unless a tool or the settings require otherwise; calls that touch the same file
 //!   are executed in the order of the message.
 //! - **Steering** messages ([`Agent::steer`]) are delivered before the next request, **follow-ups**
@@ -37,8 +37,6 @@
 //!
 //! `run.rs` is the loop, `run/batch.rs` the tool calls of a turn, `call.rs` a single call, and
 //! `agent.rs` the state around the loop.
-
-pub mod arguments;
 
 mod agent;
 mod ask;

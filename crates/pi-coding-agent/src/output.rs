@@ -1,10 +1,9 @@
 //! The output contract: a result that matches a JSON Schema, checked by the runtime.
 //!
-//! `schema` compiles and checks, `bounds` keeps both finite, `violation` puts failures into words,
-//! `text` finds a result in an answer, and `submit` is the tool that receives one. Nothing here
-//! knows sessions: [`ResultCollector`](crate::session::ResultCollector) leads one to a valid result.
+//! `schema` accepts a schema and checks values, `violation` puts failures into words, `text` finds a
+//! result in an answer, and `submit` is the tool that receives one. Nothing here knows sessions:
+//! [`ResultCollector`](crate::session::ResultCollector) leads one to a valid result.
 
-mod bounds;
 mod schema;
 mod submit;
 mod text;

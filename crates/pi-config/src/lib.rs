@@ -40,6 +40,7 @@ pub mod suggest;
 mod tool_change;
 mod trust;
 mod value;
+pub mod yaml;
 
 pub use auth::{AuthEdit, AuthLock, AuthStore, StoredCredential};
 pub use diagnostic::{Diagnostic, Severity};

@@ -13,8 +13,7 @@ mod shell;
 mod template;
 mod validate;
 mod write;
-mod yaml;
 
-pub use document::{Document, Place, Problem, pointer_of};
+pub use document::{Document, Problem, pointer_of};
 pub use load::{OptionValue, Task, TaskInput, TaskSource};
 pub use origin::Origin;

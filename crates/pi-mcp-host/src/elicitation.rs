@@ -4,6 +4,7 @@ mod several;
 
 use pi_coding_agent::extension::{Dialog, DialogAnswer, DialogOptions, ExtensionUi, NotifyKind};
 use pi_mcp::protocol::{ElicitAction, ElicitParams, ElicitResult};
+use pi_schema as schema;
 use serde_json::{Map, Value};
 
 use crate::text::{clean, clean_line};
@@ -169,46 +170,37 @@ fn choices(field: &Value) -> Option<Vec<(Value, String)>> {
     Some(titled.collect())
 }
 
-/// Reads the text of a field by its type.
+/// Reads the text of a field by its type, and checks the value.
 fn parse(field: &Value, text: &str) -> Result<Value, String> {
-    match field.get("type").and_then(Value::as_str) {
+    let value = match field.get("type").and_then(Value::as_str) {
         Some("integer") => {
-            let number: i64 = text.parse().map_err(|_| "expected a whole number".to_owned())?;
-            in_range(field, number as f64)?;
-            Ok(number.into())
+            text.parse::<i64>().map_err(|_| "expected a whole number".to_owned())?.into()
         }
-        Some("number") => {
-            let number: f64 = text.parse().map_err(|_| "expected a number".to_owned())?;
-            in_range(field, number)?;
-            Ok(number.into())
-        }
+        Some("number") => text.parse::<f64>().map_err(|_| "expected a number".to_owned())?.into(),
         Some("array") => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            let items: Vec<Value> = items.map(Value::from).collect();
-            several::check_count(field, items.len())?;
-            Ok(items.into())
+            items.map(Value::from).collect()
         }
-        _ => {
-            let limit = |key: &str| field.get(key).and_then(Value::as_u64);
-            let length = text.chars().count() as u64;
-            if limit("minLength").is_some_and(|least| length < least) {
-                return Err("the text is too short".to_owned());
-            }
-            if limit("maxLength").is_some_and(|most| length > most) {
-                return Err("the text is too long".to_owned());
-            }
-            Ok(text.into())
-        }
-    }
+        _ => text.into(),
+    };
+    check(field, &value)?;
+    Ok(value)
 }
 
-fn in_range(field: &Value, number: f64) -> Result<(), String> {
-    let limit = |key: &str| field.get(key).and_then(Value::as_f64);
-    match (limit("minimum"), limit("maximum")) {
-        (Some(least), _) if number < least => Err(format!("expected at least {least}")),
-        (_, Some(most)) if number > most => Err(format!("expected at most {most}")),
-        _ => Ok(()),
-    }
+/// Checks the value of a field. The error is a message for the user.
+fn check(field: &Value, value: &Value) -> Result<(), String> {
+    let checked = schema::check(field, value);
+    let Some(mismatch) = checked.mismatches.first() else { return Ok(()) };
+    let expected = mismatch.expected;
+    Err(match mismatch.keyword {
+        "minimum" => format!("expected at least {expected}"),
+        "maximum" => format!("expected at most {expected}"),
+        "minItems" => format!("expected at least {expected} values"),
+        "maxItems" => format!("expected at most {expected} values"),
+        "minLength" => "the text is too short".to_owned(),
+        "maxLength" => "the text is too long".to_owned(),
+        keyword => format!("expected {keyword} {}", plain(expected)),
+    })
 }
 
 fn plain(value: &Value) -> String {

@@ -70,6 +70,11 @@ const RULES: &[Rule] = &[
         must_not: Reach(&["tokio", "reqwest", "hyper", "rustls"]),
         why: "the shared types do no I/O",
     },
+    Rule {
+        name: "pi-schema",
+        must_not: DependOnOurs(&["pi-protocol"]),
+        why: "values are checked without knowing agents",
+    },
     Rule { name: "pi-agent", must_not: Reach(&["pi-ai"]), why: "a model is any Provider" },
     Rule { name: "pi-agent", must_not: Reach(HEAVY), why: "its tests build in seconds" },
     Rule { name: "pi-session", must_not: Reach(HEAVY), why: "its tests build in seconds" },
@@ -88,7 +93,6 @@ const OWNERS: &[(&str, &str)] = &[
     ("tokio-tungstenite", "pi-web"),
     ("rquickjs", "pi-extensions"),
     ("pi-exec-watch", "pi-guard"),
-    ("boon", "pi-coding-agent"),
 ];
 
 /// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod arguments;
 mod budget;
 mod decisions;
 mod env;

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use boon::{ErrorKind, ValidationError};
 use pi_base::text::cut;
+use pi_schema::{Checked, Detail, Mismatch};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::schema::type_name;
 
 /// Largest number of violations that are reported.
 const MAX_VIOLATIONS: usize = 20;
@@ -46,10 +48,13 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Returns the violations of a failed validation, at most a page of them.
-pub(super) fn violations(error: &ValidationError<'_, '_>) -> Vec<Violation> {
-    let mut found = Vec::new();
-    collect(error, &mut found);
+/// Returns the violations that a check found, at most a page of them.
+pub(super) fn violations(checked: &Checked<'_, '_>) -> Vec<Violation> {
+    let mut found = described(&checked.mismatches);
+    if found.is_empty() && !(checked.is_complete && checked.is_certain) {
+        found
+            .push(Violation::of_whole("the value could not be checked: the schema is too complex"));
+    }
     let more = found.len().saturating_sub(MAX_VIOLATIONS);
     if more > 0 {
         found.truncate(MAX_VIOLATIONS);
@@ -58,96 +63,103 @@ pub(super) fn violations(error: &ValidationError<'_, '_>) -> Vec<Violation> {
     found
 }
 
-fn collect(error: &ValidationError<'_, '_>, out: &mut Vec<Violation>) {
-    let is_group = matches!(
-        error.kind,
-        ErrorKind::Group
-            | ErrorKind::Schema { .. }
-            | ErrorKind::Reference { .. }
-            | ErrorKind::AllOf
-            | ErrorKind::ContentSchema
-            | ErrorKind::Contains
-    );
-    if is_group && !error.causes.is_empty() {
-        error.causes.iter().for_each(|cause| collect(cause, out));
-        return;
-    }
-    let pointer = error.instance_location.to_string();
-    out.push(Violation { pointer, message: message(error) });
+/// Describes mismatches. One violation names all members that a keyword requires or refuses.
+fn described(mismatches: &[Mismatch<'_, '_>]) -> Vec<Violation> {
+    let is_same = |a: &Mismatch<'_, '_>, b: &Mismatch<'_, '_>| {
+        matches!((&a.detail, &b.detail), (Detail::Member(_), Detail::Member(_)))
+            && (a.keyword, &a.path) == (b.keyword, &b.path)
+    };
+    let groups = mismatches.chunk_by(is_same);
+    let violations = groups.filter_map(|group| {
+        let first = group.first()?;
+        Some(Violation { pointer: first.pointer(), message: message(first, &members(group)) })
+    });
+    violations.collect()
 }
 
-fn message(error: &ValidationError<'_, '_>) -> String {
-    match &error.kind {
-        ErrorKind::Type { got, want } => {
-            let want: Vec<String> = want.iter().map(|kind| kind.to_string()).collect();
-            format!("expected {}, got {got}", want.join(" or "))
+/// Returns the names of members, after a noun.
+fn members(group: &[Mismatch<'_, '_>]) -> String {
+    let name = |mismatch: &Mismatch<'_, '_>| match &mismatch.detail {
+        Detail::Member(name) => Some(format!("\"{name}\"")),
+        _ => None,
+    };
+    let names: Vec<String> = group.iter().filter_map(name).collect();
+    let noun = if names.len() == 1 { "property" } else { "properties" };
+    format!("{noun} {}", shortened(&names.join(", ")))
+}
+
+fn message(mismatch: &Mismatch<'_, '_>, members: &str) -> String {
+    let (want, got) = (mismatch.expected, mismatch.value);
+    let text = || want.as_str().unwrap_or_default();
+    let parts =
+        |bound: &str, unit: &str| format!("expected {bound} {want} {unit}, got {}", count(got));
+    match (mismatch.keyword, &mismatch.detail) {
+        (_, Detail::Alternatives(alternatives)) => {
+            let texts = alternative_texts(&mismatch.pointer(), alternatives);
+            format!("matches none of the alternatives: {texts}")
         }
-        ErrorKind::Enum { want } => format!("expected one of {}", values(want)),
-        ErrorKind::Const { want } => format!("expected {}", quoted(want)),
-        ErrorKind::Required { want } => {
-            let names: Vec<String> = want.iter().map(|name| format!("\"{name}\"")).collect();
-            let noun = if names.len() == 1 { "property" } else { "properties" };
-            format!("missing {noun} {}", names.join(", "))
+        (_, Detail::Dependency { missing, present }) => {
+            format!("missing property \"{missing}\", which \"{present}\" requires")
         }
-        ErrorKind::AdditionalProperties { got } => {
-            let names: Vec<String> = got.iter().map(|name| format!("\"{name}\"")).collect();
-            let noun = if names.len() == 1 { "property" } else { "properties" };
-            format!("unexpected {noun} {}", shortened(&names.join(", ")))
-        }
-        ErrorKind::FalseSchema => "no value is permitted here".to_owned(),
-        ErrorKind::Format { got, want, .. } => format!("{} is not a valid {want}", quoted(got)),
-        ErrorKind::Pattern { got, want } => {
-            format!("\"{}\" does not match the pattern {want}", shortened(got))
-        }
-        ErrorKind::MinLength { got, want } => {
-            format!("expected at least {want} characters, got {got}")
-        }
-        ErrorKind::MaxLength { got, want } => {
-            format!("expected at most {want} characters, got {got}")
-        }
-        ErrorKind::MinItems { got, want } => format!("expected at least {want} items, got {got}"),
-        ErrorKind::MaxItems { got, want } => format!("expected at most {want} items, got {got}"),
-        ErrorKind::MinProperties { got, want } => {
-            format!("expected at least {want} properties, got {got}")
-        }
-        ErrorKind::MaxProperties { got, want } => {
-            format!("expected at most {want} properties, got {got}")
-        }
-        ErrorKind::Minimum { got, want } => format!("expected at least {want}, got {got}"),
-        ErrorKind::Maximum { got, want } => format!("expected at most {want}, got {got}"),
-        ErrorKind::ExclusiveMinimum { got, want } => {
-            format!("expected more than {want}, got {got}")
-        }
-        ErrorKind::ExclusiveMaximum { got, want } => {
-            format!("expected less than {want}, got {got}")
-        }
-        ErrorKind::MultipleOf { got, want } => format!("{got} is not a multiple of {want}"),
-        ErrorKind::UniqueItems { got: [first, second] } => {
+        ("uniqueItems", Detail::Pair(first, second)) => {
             format!("the items {first} and {second} are equal")
         }
-        ErrorKind::Not => "the value matches a schema that it must not match".to_owned(),
-        ErrorKind::AnyOf | ErrorKind::OneOf(None) => {
-            format!("matches none of the alternatives: {}", alternatives(error))
+        (_, Detail::Pair(first, second)) => {
+            let (first, second) = (first + 1, second + 1);
+            format!("matches the alternatives {first} and {second}, expected exactly one")
         }
-        ErrorKind::OneOf(Some((first, second))) => format!(
-            "matches the alternatives {} and {}, expected exactly one",
-            first + 1,
-            second + 1
-        ),
-        other => shortened(&other.to_string()),
+        ("type", _) => {
+            let names = match want {
+                Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+                _ => vec![text()],
+            };
+            format!("expected {}, got {}", names.join(" or "), type_name(got))
+        }
+        ("enum", _) => format!("expected one of {}", values(want)),
+        ("const", _) => format!("expected {}", quoted(want)),
+        ("required", _) => format!("missing {members}"),
+        ("additionalProperties" | "unevaluatedProperties", _) => format!("unexpected {members}"),
+        ("propertyNames", _) => format!("invalid name of {members}"),
+        ("", _) => "no value is permitted here".to_owned(),
+        ("format", _) => format!("{} is not a valid {}", quoted(got), text()),
+        ("pattern", _) => {
+            let got = shortened(got.as_str().unwrap_or_default());
+            format!("\"{got}\" does not match the pattern {}", text())
+        }
+        ("minLength", _) => parts("at least", "characters"),
+        ("maxLength", _) => parts("at most", "characters"),
+        ("minItems", _) => parts("at least", "items"),
+        ("maxItems", _) => parts("at most", "items"),
+        ("minProperties", _) => parts("at least", "properties"),
+        ("maxProperties", _) => parts("at most", "properties"),
+        ("minimum", _) => format!("expected at least {want}, got {got}"),
+        ("maximum", _) => format!("expected at most {want}, got {got}"),
+        ("exclusiveMinimum", _) => format!("expected more than {want}, got {got}"),
+        ("exclusiveMaximum", _) => format!("expected less than {want}, got {got}"),
+        ("multipleOf", _) => format!("{got} is not a multiple of {want}"),
+        ("not", _) => "the value matches a schema that it must not match".to_owned(),
+        ("contains", _) => "too few or too many items match the schema in contains".to_owned(),
+        (keyword, _) => format!("does not match {keyword} {}", quoted(want)),
     }
 }
 
-/// Describes the first problem with each alternative.
-fn alternatives(error: &ValidationError<'_, '_>) -> String {
-    let place = error.instance_location.to_string();
+/// Returns the number of characters, items or members.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.len(),
+        Value::Object(members) => members.len(),
+        _ => 0,
+    }
+}
+
+/// Describes the first problem with each alternative for the value at `place`.
+fn alternative_texts(place: &str, alternatives: &[Vec<Mismatch<'_, '_>>]) -> String {
     let mut texts = Vec::new();
-    for (number, alternative) in error.causes.iter().enumerate().take(MAX_VIOLATIONS) {
-        let mut problems = Vec::new();
-        collect(alternative, &mut problems);
-        let Some(mut first) = problems.into_iter().next() else { continue };
+    for (number, alternative) in alternatives.iter().enumerate().take(MAX_VIOLATIONS) {
+        let Some(mut first) = described(alternative).into_iter().next() else { continue };
         // The pointer is relative to the value that has alternatives.
-        if let Some(below) = first.pointer.strip_prefix(&place) {
+        if let Some(below) = first.pointer.strip_prefix(place) {
             first.pointer = below.to_owned();
         }
         texts.push(format!("({}) {first}", number + 1));
@@ -155,7 +167,8 @@ fn alternatives(error: &ValidationError<'_, '_>) -> String {
     texts.join("; ")
 }
 
-fn values(values: &[Value]) -> String {
+fn values(values: &Value) -> String {
+    let values = values.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut texts: Vec<String> = values.iter().take(MAX_VALUES).map(quoted).collect();
     if values.len() > MAX_VALUES {
         texts.push("…".to_owned());

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_agent::arguments;
 use pi_models::ModelRegistry;
 use pi_protocol::{Entry, Model, Provider};
+use pi_schema::arguments;
 use pi_session::SessionError;
 use serde_json::{Map, Value};
 

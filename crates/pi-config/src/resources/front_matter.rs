@@ -1,34 +1,26 @@
 //! The YAML block between `---` lines at the top of skills and templates.
 //!
-//! Only the scalars of the outermost mapping are used, so the block is read as a stream of events
-//! and never becomes a tree: depth costs nothing, and the rest of the block is checked but not kept.
-//! Discovery reads files only up to the end of the block.
+//! Only texts and booleans of the outermost mapping are used. Discovery reads files only up to the
+//! end of the block.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use pi_base::text::without_mark;
-use saphyr_parser::{Event, Parser, ScalarStyle};
+use serde_json::{Map, Value};
+
+use crate::yaml::{self, Dialect};
 
 /// Number of bytes that are read at a time.
 const CHUNK: usize = 4096;
 /// Size limit of a block.
 const LONGEST_BLOCK: usize = 256 * 1024;
 
-/// The scalar fields of a block.
+/// The fields of a block.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Fields(BTreeMap<String, Scalar>);
-
-#[derive(Debug, PartialEq, Eq)]
-enum Scalar {
-    Text(String),
-    Boolean(bool),
-    /// A number, null, or a value that is not a scalar.
-    Other,
-}
+pub(super) struct Fields(Map<String, Value>);
 
 /// A block that is not valid YAML. Lines are counted from the top of the file.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -45,106 +37,29 @@ pub(super) struct InvalidFrontMatter {
 impl Fields {
     /// Returns a field if it is a string.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
-        match self.0.get(name) {
-            Some(Scalar::Text(text)) => Some(text),
-            _ => None,
-        }
+        self.0.get(name)?.as_str()
     }
 
     /// Returns true if a field is the boolean `true`.
     pub(super) fn is_true(&self, name: &str) -> bool {
-        self.0.get(name) == Some(&Scalar::Boolean(true))
+        self.0.get(name) == Some(&Value::Bool(true))
     }
 
     /// Parses the YAML of a block.
     pub(super) fn parse(yaml: &str) -> Result<Self, InvalidFrontMatter> {
-        let mut fields = BTreeMap::new();
-        let mut depth = 0usize;
-        let mut documents = 0;
-        let mut key: Option<String> = None;
         // YAML allows a tab between a key and its value, but the parser does not. Replaced by one
         // character, so that columns stay correct.
         let yaml = yaml.replace(":\t", ": ");
-        for event in Parser::new_from_str(&yaml) {
-            let (event, span) = event.map_err(|error| {
-                InvalidFrontMatter::at(error.marker().line(), error.marker().col(), error.info())
-            })?;
-            let position = (span.start.line(), span.start.col());
-            // In a mapping, keys and values alternate. Only those of the outermost one are kept.
-            let mut value = None;
-            match event {
-                Event::DocumentStart(_) => {
-                    documents += 1;
-                    if documents > 1 {
-                        return Err(InvalidFrontMatter::at(
-                            position.0,
-                            position.1,
-                            "a second document starts",
-                        ));
-                    }
-                }
-                Event::MappingStart(..) | Event::SequenceStart(..) => {
-                    if depth == 1 {
-                        value = Some(Scalar::Other);
-                    }
-                    // An outermost list has no fields, so it counts as one level deeper.
-                    let list = depth == 0 && matches!(event, Event::SequenceStart(..));
-                    depth += if list { 2 } else { 1 };
-                }
-                // An outermost list added two levels, but no event follows its end.
-                Event::MappingEnd | Event::SequenceEnd => depth = depth.saturating_sub(1),
-                Event::Alias(_) if depth == 1 => value = Some(Scalar::Other),
-                Event::Scalar(text, style, _, tag) if depth == 1 => {
-                    if key.is_none() {
-                        if fields.contains_key(text.as_ref()) {
-                            let reason = format!("duplicate key `{text}`");
-                            return Err(InvalidFrontMatter::at(position.0, position.1, &reason));
-                        }
-                        key = Some(text.into_owned());
-                        continue;
-                    }
-                    let plain = style == ScalarStyle::Plain && tag.is_none();
-                    value =
-                        Some(if plain { plain_scalar(text) } else { Scalar::Text(text.into()) });
-                }
-                _ => {}
-            }
-            if let Some(value) = value {
-                // A key that is not a scalar has no name, and its value is ignored.
-                let name = key.take();
-                match name {
-                    Some(name) => drop(fields.insert(name, value)),
-                    None => key = Some(String::new()),
-                }
-            }
+        let (value, _) = yaml::parse(&yaml, Dialect::Lenient).map_err(|invalid| {
+            // The line of the opening `---` is not part of the block.
+            let line = invalid.place.line + 1;
+            InvalidFrontMatter { line, column: invalid.place.column, reason: invalid.reason }
+        })?;
+        match value {
+            Value::Object(fields) => Ok(Self(fields)),
+            _ => Ok(Self::default()),
         }
-        fields.remove("");
-        Ok(Self(fields))
     }
-}
-
-impl InvalidFrontMatter {
-    fn at(line: usize, column: usize, reason: &str) -> Self {
-        // The line of the opening `---` is not part of the block.
-        Self { line: line + 1, column: column + 1, reason: reason.to_owned() }
-    }
-}
-
-/// Returns the type of an unquoted scalar in the core schema of YAML 1.2.
-fn plain_scalar(text: Cow<'_, str>) -> Scalar {
-    match text.as_ref() {
-        "true" | "True" | "TRUE" => return Scalar::Boolean(true),
-        "false" | "False" | "FALSE" => return Scalar::Boolean(false),
-        "" | "~" | "null" | "Null" | "NULL" => return Scalar::Other,
-        _ => {}
-    }
-    let unsigned = text.trim_start_matches(['-', '+']);
-    let number = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && (text.parse::<f64>().is_ok()
-            || unsigned.strip_prefix("0x").is_some_and(|hex| u64::from_str_radix(hex, 16).is_ok())
-            || unsigned.strip_prefix("0o").is_some_and(|oct| u64::from_str_radix(oct, 8).is_ok())
-            || matches!(unsigned.to_ascii_lowercase().as_str(), ".inf" | ".nan"));
-    if number { Scalar::Other } else { Scalar::Text(text.into_owned()) }
 }
 
 /// Removes the byte order mark and converts line ends to `\n`.

@@ -224,7 +224,7 @@ impl Loader<'_> {
                 Some((file, first)) => {
                     let mut problem = file_problem(file, message);
                     let line = first + unknown.line - 1;
-                    problem.place = Some(crate::task::Place { line, column: 1 });
+                    problem.place = Some(pi_config::yaml::Place { line, column: 1 });
                     problem
                 }
                 None => draft.problem("/system_prompt", message),

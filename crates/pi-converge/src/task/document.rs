@@ -1,28 +1,18 @@
 //! A file of the user as a JSON value, with the place of every value for messages.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use pi_base::text::without_mark;
+use pi_config::yaml::{self, Dialect, Place, Places};
+use pi_schema::child_pointer;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{json, shape, yaml};
+use super::{json, shape};
 
 /// Largest file that is read, in bytes.
 pub(super) const LARGEST_FILE: usize = 4 << 20;
-
-/// A line and a column, from 1.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // The type says it.
-pub struct Place {
-    pub line: usize,
-    pub column: usize,
-}
-
-/// Places by JSON pointer. The place of a value in a mapping is that of its key.
-pub(super) type Places = BTreeMap<String, Place>;
 
 /// A YAML or JSON file.
 #[derive(Debug, Clone)]
@@ -84,7 +74,7 @@ impl Document {
             Err(invalid) if is_json => {
                 Err((invalid.place, format!("invalid JSON: {}", invalid.reason)))
             }
-            Err(_) => yaml::parse(text)
+            Err(_) => yaml::parse(text, Dialect::Plain)
                 .map_err(|invalid| (invalid.place, format!("invalid YAML: {}", invalid.reason))),
         };
         match parsed {
@@ -122,20 +112,14 @@ impl Document {
     /// Deserializes the content. The schema of the type finds all problems with their places;
     /// empty fields of the file count as absent.
     pub fn decode<T: JsonSchema + DeserializeOwned>(&self) -> Result<T, Vec<Problem>> {
-        let schema = schemars::schema_for!(T).to_value();
         let mut value = self.value.clone();
-        let mistakes = shape::check(&schema, &mut value);
+        let mistakes = shape::check::<T>(&mut value);
         if !mistakes.is_empty() {
             let problem = |mistake: shape::Mistake| self.problem(&mistake.pointer, mistake.message);
             return Err(mistakes.into_iter().map(problem).collect());
         }
         serde_json::from_value(value).map_err(|error| vec![self.problem("", error.to_string())])
     }
-}
-
-/// Returns the pointer of a member or item.
-pub(super) fn child(parent: &str, name: &str) -> String {
-    format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Returns a pointer as people write it: `verify[0].expect`.
@@ -159,7 +143,7 @@ pub(super) fn field(pointer: &str) -> String {
 pub fn pointer_of(field: &str) -> String {
     let mut pointer = String::new();
     for part in field.replace('[', ".").replace(']', "").split('.') {
-        pointer = child(&pointer, part);
+        pointer = child_pointer(&pointer, part);
     }
     pointer
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use pi_schema::child_pointer;
 use serde_json::{Value, json};
 
 use super::load::Task;
@@ -52,7 +53,7 @@ fn add_origins(
     match value {
         Value::Object(map) if !map.is_empty() => {
             for (name, member) in map {
-                add_origins(member, super::document::child(&pointer, name), task, origins);
+                add_origins(member, child_pointer(&pointer, name), task, origins);
             }
         }
         Value::Array(items) if !items.is_empty() => {

@@ -1,8 +1,8 @@
 //! Special fields of a task: which are paths, and which languages their texts have.
 
+use pi_schema::child_pointer;
 use serde_json::Value;
 
-use super::document::child;
 use super::template::Language;
 
 /// Paths, relative to the task file or, in options, to the working directory.
@@ -70,12 +70,12 @@ pub(super) fn visit_texts(
         Value::String(text) => visit(pointer, text),
         Value::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                visit_texts(item, &child(pointer, &index.to_string()), visit);
+                visit_texts(item, &child_pointer(pointer, &index.to_string()), visit);
             }
         }
         Value::Object(map) => {
             for (name, member) in map.iter_mut() {
-                visit_texts(member, &child(pointer, name), visit);
+                visit_texts(member, &child_pointer(pointer, name), visit);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

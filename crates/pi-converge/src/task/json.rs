@@ -3,9 +3,9 @@
 //! The value comes from the JSON parser of the program; a scan of the valid text then finds the
 //! places, which that parser does not report.
 
+use pi_config::yaml::{Place, Places};
+use pi_schema::child_pointer;
 use serde_json::Value;
-
-use super::document::{Place, Places, child};
 
 /// Invalid JSON, with the place of the problem.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ fn scan(text: &str) -> Result<Places, InvalidJson> {
                         .get(start..end)
                         .and_then(|key| serde_json::from_str(key).ok())
                         .unwrap_or_default();
-                    let pointer = child(parent, &key);
+                    let pointer = child_pointer(parent, &key);
                     if places.insert(pointer.clone(), here).is_some() {
                         let reason = format!("duplicate key `{key}`");
                         return Err(InvalidJson { place: here, reason });
@@ -90,7 +90,7 @@ fn scan(text: &str) -> Result<Places, InvalidJson> {
                 }
                 let pointer = next.take().unwrap_or_else(|| match open.last_mut() {
                     Some(Open { pointer, items: Some(count) }) => {
-                        let item = child(pointer, &count.to_string());
+                        let item = child_pointer(pointer, &count.to_string());
                         *count += 1;
                         places.insert(item.clone(), here);
                         item

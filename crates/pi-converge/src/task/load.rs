@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use pi_schema::child_pointer;
 use serde_json::{Value, json};
 
-use super::document::{Document, Problem, child};
+use super::document::{Document, Problem};
 use super::origin::{Origin, Origins};
 use super::parameters::{self, Bases};
 use super::{fields, goose, shape, template, validate};
@@ -90,8 +91,7 @@ impl Task {
         for option in &input.options {
             parts.apply(option, &input.directory);
         }
-        let schema = schemars::schema_for!(Contract).to_value();
-        let mistakes = shape::check(&schema, &mut parts.value);
+        let mistakes = shape::check::<Contract>(&mut parts.value);
         if !mistakes.is_empty() {
             let problem =
                 |mistake: shape::Mistake| parts.problem(&mistake.pointer, mistake.message);
@@ -176,7 +176,7 @@ impl Parts {
         let mut value = option.value.clone();
         make_absolute(&mut value, option.pointer.trim_end_matches("/-"), directory);
         if let Some((list, "-")) = option.pointer.rsplit_once('/') {
-            make_absolute(&mut value, &child(list, "0"), directory);
+            make_absolute(&mut value, &child_pointer(list, "0"), directory);
         }
         let mut target = &mut self.value;
         let mut pointer = String::new();
@@ -185,7 +185,7 @@ impl Parts {
             let next = if parts.peek() == Some(&"-") { json!([]) } else { json!({}) };
             target = match target {
                 Value::Object(map) => {
-                    pointer = child(&pointer, part);
+                    pointer = child_pointer(&pointer, part);
                     let member = map.entry(part).or_insert(Value::Null);
                     if member.is_null() {
                         *member = next;
@@ -201,7 +201,7 @@ impl Parts {
                     if index == items.len() {
                         items.push(if parts.peek().is_some() { json!({}) } else { Value::Null });
                     }
-                    pointer = child(&pointer, &index.to_string());
+                    pointer = child_pointer(&pointer, &index.to_string());
                     let Some(item) = items.get_mut(index) else { return };
                     item
                 }

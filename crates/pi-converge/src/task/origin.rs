@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::document::{Document, Place, Problem, field};
+use pi_config::yaml::Place;
+
+use super::document::{Document, Problem, field};
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,14 @@
 //! Comparison of a value with the schema of a type, in the words of a user.
 //!
-//! Knows the keywords that the schemas of this program contain, and reports every mistake. A full
-//! validator reports all branches of a choice; here the keys that are present choose the branch.
+//! Reports every mistake in the order of the file. A validator lists all branches of a choice; here
+//! the keys that are present choose the branch.
 
 use pi_coding_agent::suggest::nearest;
+use pi_schema::{self as schema, Detail, Mismatch, child_pointer};
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value};
-
-use super::document::child;
 
 /// A mistake and the pointer of the value.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,160 +17,52 @@ pub(super) struct Mistake {
     pub(super) message: String,
 }
 
-/// Returns all mistakes, and removes empty fields, which count as absent.
-pub(super) fn check(schema: &Value, value: &mut Value) -> Vec<Mistake> {
-    let mut checker = Checker { root: schema, mistakes: Vec::new() };
-    checker.check(schema, value, "");
-    checker.mistakes
+/// Returns all mistakes of a value of the type `T`, and removes empty fields, which count as absent.
+pub(super) fn check<T: JsonSchema>(value: &mut Value) -> Vec<Mistake> {
+    let settings = SchemaSettings::default().with_transform(RecursiveTransform(limit_width));
+    let schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    remove_empty(&schema, &schema, value);
+    let checked = schema::check(&schema, value);
+    let mut mistakes: Vec<Mistake> = Vec::new();
+    let mut mismatches: Vec<&Mismatch<'_, '_>> = checked.mismatches.iter().collect();
+    mismatches.sort_by_cached_key(|mismatch| order(mismatch, value));
+    mismatches.into_iter().for_each(|mismatch| describe(mismatch, &mut mistakes));
+    mistakes
 }
 
-struct Checker<'s> {
-    root: &'s Value,
-    mistakes: Vec<Mistake>,
+/// Sets the limit of a number whose format names its width.
+fn limit_width(schema: &mut Schema) {
+    if schema.get("format").is_some_and(|format| format == "uint32") {
+        schema.insert("maximum".to_owned(), u32::MAX.into());
+    }
 }
 
-impl<'s> Checker<'s> {
-    fn report(&mut self, pointer: &str, message: String) {
-        self.mistakes.push(Mistake { pointer: pointer.to_owned(), message });
+/// Removes the empty fields of a type.
+fn remove_empty(root: &Value, schema: &Value, value: &mut Value) {
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    if let Some(target) = reference.and_then(|name| root.pointer(name.trim_start_matches('#'))) {
+        return remove_empty(root, target, value);
     }
-
-    /// Follows references.
-    fn resolve(&self, schema: &'s Value) -> &'s Value {
-        let mut schema = schema;
-        while let Some(pointer) = schema.get("$ref").and_then(Value::as_str) {
-            match self.root.pointer(pointer.trim_start_matches('#')) {
-                Some(target) => schema = target,
-                None => break,
-            }
-        }
-        schema
+    for branch in ["anyOf", "oneOf"].iter().flat_map(|keyword| list(schema.get(keyword))) {
+        remove_empty(root, branch, value);
     }
-
-    fn check(&mut self, schema: &'s Value, value: &mut Value, pointer: &str) {
-        let schema = self.resolve(schema);
-        if let Some(values) = allowed_values(schema) {
-            if !values.contains(&&*value) {
-                let message = invalid_value(value, &values);
-                self.report(pointer, message);
-            }
-            return;
-        }
-        for keyword in ["anyOf", "oneOf"] {
-            if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
-                return self.check_branches(branches, value, pointer);
-            }
-        }
-        if !has_type(schema, value) {
-            return self.report(pointer, format!("expected {}", expected(schema)));
-        }
-        match value {
-            Value::Object(map) => self.check_object(schema, map, pointer),
-            Value::Array(items) => {
-                if let Some(item_schema) = schema.get("items") {
-                    for (index, item) in items.iter_mut().enumerate() {
-                        self.check(item_schema, item, &child(pointer, &index.to_string()));
-                    }
-                }
-            }
-            Value::Number(number) => {
-                let number = number.as_f64().unwrap_or_default();
-                let least = schema.get("minimum").and_then(Value::as_f64);
-                let most = schema.get("maximum").and_then(Value::as_f64).or_else(|| {
-                    let format = schema.get("format").and_then(Value::as_str);
-                    (format == Some("uint32")).then_some(f64::from(u32::MAX))
-                });
-                if least.is_some_and(|least| number < least) {
-                    self.report(pointer, format!("expected {}", expected(schema)));
-                } else if most.is_some_and(|most| number > most) {
-                    self.report(pointer, "the number is too large".to_owned());
-                }
-            }
-            Value::String(text) => {
-                let pattern = schema.get("pattern").and_then(Value::as_str);
-                let regex = pattern.and_then(|pattern| regex_lite::Regex::new(pattern).ok());
-                if regex.is_some_and(|regex| !regex.is_match(text)) {
-                    let message = format!("invalid value {text:?}: expected {}", expected(schema));
-                    self.report(pointer, message);
-                }
-            }
-            Value::Null | Value::Bool(_) => {}
-        }
-    }
-
-    fn check_object(&mut self, schema: &'s Value, map: &mut Map<String, Value>, pointer: &str) {
-        let none = Map::new();
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let additional = schema.get("additionalProperties");
-        map.retain(|name, value| {
-            let known = properties.and_then(|properties| properties.get(name));
-            !value.is_null() || known.is_none_or(is_free)
-        });
-        for (name, value) in map.iter_mut() {
-            let pointer = child(pointer, name);
-            if let Some(property) = properties.and_then(|properties| properties.get(name)) {
-                self.check(property, value, &pointer);
-            } else if additional == Some(&Value::Bool(false)) {
-                let known = properties.unwrap_or(&none).keys().map(String::as_str);
-                let message = match nearest(name, known.clone()) {
-                    Some(near) => format!("unknown field; did you mean `{near}`?"),
-                    None => format!(
-                        "unknown field; the fields here are {}",
-                        known.collect::<Vec<_>>().join(", ")
-                    ),
-                };
-                self.report(&pointer, message);
-            } else if let Some(schema) = additional.filter(|schema| schema.is_object()) {
-                self.check(schema, value, &pointer);
-            }
-        }
-        for required in names(schema.get("required")) {
-            if !map.contains_key(required) {
-                self.report(pointer, format!("the field `{required}` is required"));
-            }
-        }
-    }
-
-    fn check_branches(&mut self, branches: &'s [Value], value: &mut Value, pointer: &str) {
-        let branches: Vec<&Value> = branches.iter().map(|branch| self.resolve(branch)).collect();
-        let fitting: Vec<&Value> =
-            branches.iter().copied().filter(|branch| has_type(branch, value)).collect();
-        let chosen = fitting.iter().find(|branch| {
-            value.as_object().is_none_or(|map| {
-                names(branch.get("required")).iter().all(|name| map.contains_key(*name))
-            })
-        });
-        match (chosen, fitting.as_slice()) {
-            (Some(branch), _) | (None, [branch]) => self.check(branch, value, pointer),
-            (None, []) => {
-                let mut kinds: Vec<String> = branches
-                    .iter()
-                    .filter(|branch| branch.get("type") != Some(&"null".into()))
-                    .map(|branch| expected(branch))
-                    .collect();
-                kinds.dedup();
-                self.report(pointer, format!("expected {}", either(&kinds)));
-            }
-            (None, several) => {
-                let keys: Vec<String> = several
-                    .iter()
-                    .filter_map(|branch| names(branch.get("required")).first().copied())
-                    .map(str::to_owned)
-                    .collect();
-                let typed = value.as_object().and_then(|map| {
-                    map.keys().find_map(|key| {
-                        nearest(key, keys.iter().map(String::as_str)).map(|near| (key, near))
-                    })
-                });
-                match typed {
-                    Some((key, near)) => self.report(
-                        &child(pointer, key),
-                        format!("unknown field; did you mean `{near}`?"),
-                    ),
-                    None => self
-                        .report(pointer, format!("expected one of the fields {}", either(&keys))),
+    match value {
+        Value::Object(map) => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let property = |name: &str| properties.and_then(|properties| properties.get(name));
+            map.retain(|name, value| !value.is_null() || property(name).is_none_or(is_free));
+            for (name, value) in map {
+                if let Some(schema) = property(name).or(schema.get("additionalProperties")) {
+                    remove_empty(root, schema, value);
                 }
             }
         }
+        Value::Array(items) => {
+            if let Some(schema) = schema.get("items") {
+                items.iter_mut().for_each(|item| remove_empty(root, schema, item));
+            }
+        }
+        _ => {}
     }
 }
 
@@ -179,6 +73,113 @@ fn is_free(schema: &Value) -> bool {
         schema => ["type", "$ref", "anyOf", "oneOf", "enum", "const"]
             .iter()
             .all(|keyword| schema.get(keyword).is_none()),
+    }
+}
+
+/// Returns the position in the file: the indices of all values around. A missing field comes last.
+fn order(mismatch: &Mismatch<'_, '_>, root: &Value) -> Vec<usize> {
+    let member = match &mismatch.detail {
+        Detail::Member(name) => Some(name),
+        _ => None,
+    };
+    let mut indices = Vec::new();
+    let mut value = Some(root);
+    for name in mismatch.path.iter().chain(member) {
+        let index = match value {
+            Some(Value::Object(map)) => map.keys().position(|key| key == name),
+            _ => name.parse().ok(),
+        };
+        indices.push(index.unwrap_or(usize::MAX));
+        value = match value {
+            Some(Value::Object(map)) => map.get(name),
+            Some(Value::Array(items)) => index.and_then(|index| items.get(index)),
+            _ => None,
+        };
+    }
+    indices
+}
+
+fn describe(mismatch: &Mismatch<'_, '_>, out: &mut Vec<Mistake>) {
+    let pointer = mismatch.pointer();
+    let schema = mismatch.schema;
+    if let "type" | "enum" | "const" | "oneOf" = mismatch.keyword
+        && let Some(values) = allowed_values(schema)
+    {
+        return out.push(Mistake { pointer, message: invalid_value(mismatch.value, &values) });
+    }
+    let message = match (mismatch.keyword, &mismatch.detail) {
+        (_, Detail::Alternatives(branches)) => {
+            return describe_branch(mismatch, branches, out);
+        }
+        // The first branch that matches is the one that counts.
+        (_, Detail::Pair(..)) => return,
+        ("additionalProperties", Detail::Member(name)) => {
+            let known = schema.get("properties").and_then(Value::as_object);
+            let known = known.into_iter().flat_map(Map::keys).map(String::as_str);
+            let message = match nearest(name, known.clone()) {
+                Some(near) => format!("unknown field; did you mean `{near}`?"),
+                None => format!(
+                    "unknown field; the fields here are {}",
+                    known.collect::<Vec<_>>().join(", ")
+                ),
+            };
+            return out.push(Mistake { pointer: child_pointer(&pointer, name), message });
+        }
+        ("required", Detail::Member(name)) => format!("the field `{name}` is required"),
+        ("maximum", _) => "the number is too large".to_owned(),
+        ("pattern", _) => {
+            format!("invalid value {}: expected {}", mismatch.value, expected(schema))
+        }
+        _ => format!("expected {}", expected(schema)),
+    };
+    out.push(Mistake { pointer, message });
+}
+
+/// Describes the mistakes of a value that matches no branch of a choice.
+fn describe_branch(
+    choice: &Mismatch<'_, '_>,
+    branches: &[Vec<Mismatch<'_, '_>>],
+    out: &mut Vec<Mistake>,
+) {
+    let find = |branch: &'_ [Mismatch<'_, '_>], keyword: &str| {
+        branch.iter().position(|one| one.keyword == keyword && one.path == choice.path)
+    };
+    let pointer = choice.pointer();
+    let fitting: Vec<&Vec<Mismatch<'_, '_>>> =
+        branches.iter().filter(|branch| find(branch, "type").is_none()).collect();
+    let chosen = fitting.iter().find(|branch| find(branch, "required").is_none());
+    match (chosen, fitting.as_slice()) {
+        (Some(branch), _) | (None, [branch]) => {
+            branch.iter().for_each(|mismatch| describe(mismatch, out));
+        }
+        (None, []) => {
+            let schemas =
+                branches.iter().filter_map(|branch| Some(branch[find(branch, "type")?].schema));
+            let mut kinds: Vec<String> =
+                schemas.filter(|schema| types(schema) != ["null"]).map(expected).collect();
+            kinds.dedup();
+            out.push(Mistake { pointer, message: format!("expected {}", either(&kinds)) });
+        }
+        (None, several) => {
+            let required = several.iter().filter_map(|branch| {
+                list(branch[find(branch, "required")?].schema.get("required")).first()
+            });
+            let keys: Vec<String> = required.filter_map(Value::as_str).map(str::to_owned).collect();
+            let given = choice.value.as_object().into_iter().flat_map(Map::keys);
+            let typed = given.filter_map(|key| {
+                nearest(key, keys.iter().map(String::as_str)).map(|near| (key, near))
+            });
+            out.push(match typed.into_iter().next() {
+                Some((key, near)) => Mistake {
+                    pointer: child_pointer(&pointer, key),
+                    message: format!("unknown field; did you mean `{near}`?"),
+                },
+                None => Mistake {
+                    pointer,
+                    message: format!("expected one of the fields {}", either(&keys)),
+                },
+            });
+        }
     }
 }
 
@@ -198,31 +199,16 @@ fn allowed_values(schema: &Value) -> Option<Vec<&Value>> {
     Some(values)
 }
 
-fn names(list: Option<&Value>) -> Vec<&str> {
-    let list = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_str).collect()
+fn list(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Returns the names of the types that a schema allows.
 fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(name)) => vec![name],
-        list => names(list),
+        names => list(names).iter().filter_map(Value::as_str).collect(),
     }
-}
-
-fn has_type(schema: &Value, value: &Value) -> bool {
-    let types = types(schema);
-    types.is_empty()
-        || types.iter().any(|name| match *name {
-            "object" => value.is_object(),
-            "array" => value.is_array(),
-            "string" => value.is_string(),
-            "boolean" => value.is_boolean(),
-            "integer" => value.is_i64() || value.is_u64(),
-            "number" => value.is_number(),
-            _ => value.is_null(),
-        })
 }
 
 /// Returns the kind of value that a schema expects, with an article.

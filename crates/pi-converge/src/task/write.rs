@@ -5,9 +5,8 @@
 
 use std::fmt::Write as _;
 
+use pi_schema::child_pointer;
 use serde_json::Value;
-
-use super::document::child;
 
 /// Returns a value as YAML. The function returns the comment on a value, by its pointer.
 pub(super) fn write(value: &Value, comment: &dyn Fn(&str) -> Option<String>) -> String {
@@ -27,7 +26,7 @@ impl Writer<'_> {
         match value {
             Value::Object(map) if !map.is_empty() => {
                 for (name, member) in map {
-                    let pointer = child(pointer, name);
+                    let pointer = child_pointer(pointer, name);
                     let name = if is_plain(name) { name.clone() } else { quoted(name) };
                     let _ = write!(self.text, "{:indent$}{name}:", "");
                     self.member(member, &pointer, indent);
@@ -35,7 +34,7 @@ impl Writer<'_> {
             }
             Value::Array(items) if !items.is_empty() => {
                 for (index, item) in items.iter().enumerate() {
-                    let pointer = child(pointer, &index.to_string());
+                    let pointer = child_pointer(pointer, &index.to_string());
                     let start = self.text.len();
                     if is_nested(item) {
                         self.value(item, &pointer, indent + 2);

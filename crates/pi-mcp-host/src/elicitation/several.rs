@@ -3,7 +3,7 @@
 use pi_coding_agent::extension::{ExtensionUi, NotifyKind};
 use serde_json::Value;
 
-use super::Answer;
+use super::{Answer, check};
 
 /// The most times that the user marks a value.
 const MOST_STEPS: usize = 200;
@@ -43,21 +43,11 @@ pub(super) async fn choose(
         if values.is_empty() && !required {
             return Answer::Left;
         }
-        match check_count(field, values.len()) {
-            Ok(()) => return Answer::Value(values.into()),
+        let values = Value::Array(values);
+        match check(field, &values) {
+            Ok(()) => return Answer::Value(values),
             Err(problem) => ui.notify(format!("{title}: {problem}"), NotifyKind::Warning),
         }
     }
     Answer::Closed
-}
-
-/// Checks the number of values of a field.
-pub(super) fn check_count(field: &Value, count: usize) -> Result<(), String> {
-    let limit = |key: &str| field.get(key).and_then(Value::as_u64);
-    let count = count as u64;
-    match (limit("minItems"), limit("maxItems")) {
-        (Some(least), _) if count < least => Err(format!("expected at least {least} values")),
-        (_, Some(most)) if count > most => Err(format!("expected at most {most} values")),
-        _ => Ok(()),
-    }
 }

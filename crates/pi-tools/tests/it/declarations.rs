@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pi_agent::AgentTool;
-use pi_agent::arguments::check;
 use pi_ai::wire::{self, Call};
 use pi_ai::{Context, Model, Request, StreamOptions, ToolCall};
 use pi_protocol::{ConstrainedSampling, StrictMode, Tool};
+use pi_schema::arguments::check;
 use pi_tools::{BackgroundProcesses, Host, Workspace, toolset};
 use serde_json::{Value, json};
 

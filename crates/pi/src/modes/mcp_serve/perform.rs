@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pi_base::text;
 use pi_coding_agent::extension::{InputSource, NoUi, RunMode};
@@ -29,9 +29,8 @@ use crate::secrets::redacted;
 /// The width of a line of progress, in characters.
 const WIDTH: usize = 200;
 
-/// The largest schema of a caller, in bytes, and the longest time to compile it.
+/// The largest schema of a caller, in bytes.
 const SCHEMA: usize = 256 << 10;
-const SCHEMA_TIME: Duration = Duration::from_secs(5);
 
 /// A run that a caller asks for.
 pub(super) struct Work {
@@ -58,9 +57,8 @@ impl Work {
     pub(super) async fn prepare(self) -> Result<Prepared, String> {
         let preparing = tokio::task::spawn_blocking(move || {
             let Self { options, prompt, schema, wishes, .. } = self;
-            let contract = schema.map(|schema| {
-                OutputContract::compile_within(&Value::Object(schema), SCHEMA, SCHEMA_TIME)
-            });
+            let contract =
+                schema.map(|schema| OutputContract::compile_within(&Value::Object(schema), SCHEMA));
             let contract =
                 contract.transpose().map_err(|error| format!("output_schema: {error}"))?;
             let prompt = expanded(&options, prompt)?;

@@ -21,8 +21,9 @@ const BASE_STEPS: u64 = 250_000;
 const STEPS_PER_VALUE: u64 = 100;
 
 /// The schema of a tool, during one check.
-pub(super) struct Schema<'s> {
-    pub(super) root: &'s Value,
+pub(crate) struct Document<'s> {
+    pub(crate) root: &'s Value,
+    pub(crate) keywords: Keywords,
     /// Schemas by name: an `$id`, or an `$anchor` after a `#`.
     named: OnceCell<HashMap<String, &'s Value>>,
     patterns: RefCell<HashMap<String, Option<Rc<Pattern>>>>,
@@ -31,28 +32,38 @@ pub(super) struct Schema<'s> {
     skipped: Cell<u32>,
 }
 
+/// The keywords that are checked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keywords {
+    All,
+    /// All but those that the TypeScript pi ignores in the schemas of tools: unevaluated parts,
+    /// dynamic references and the exclusive limits of draft 4.
+    OfTools,
+}
+
 /// The target of a reference.
-pub(super) enum Target<'s> {
+pub(crate) enum Target<'s> {
     Schema(&'s Value),
     /// A schema that is being applied to the same value already.
     Cycle,
     Missing,
 }
 
-impl<'s> Schema<'s> {
-    pub(super) fn new(root: &'s Value, arguments: &Value) -> Self {
+impl<'s> Document<'s> {
+    pub(crate) fn new(root: &'s Value, value: &Value, keywords: Keywords) -> Self {
         Self {
             root,
+            keywords,
             named: OnceCell::new(),
             patterns: RefCell::default(),
-            steps_left: Cell::new(BASE_STEPS + STEPS_PER_VALUE * weight(arguments)),
+            steps_left: Cell::new(BASE_STEPS + STEPS_PER_VALUE * weight(value)),
             gave_up: Cell::new(false),
             skipped: Cell::new(0),
         }
     }
 
     /// Takes a step. Returns false if no steps are left or the schema is too deep.
-    pub(super) fn step(&self, cursor: Cursor<'_>) -> bool {
+    pub(crate) fn step(&self, cursor: Cursor<'_>) -> bool {
         if cursor.depth >= MAX_DEPTH {
             self.gave_up.set(true);
             return false;
@@ -61,7 +72,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Takes the steps for copying `value`.
-    pub(super) fn step_for_copy(&self, value: &Value) -> bool {
+    pub(crate) fn step_for_copy(&self, value: &Value) -> bool {
         self.spend(weight(value))
     }
 
@@ -80,18 +91,27 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns true if steps ran out, so that the result is incomplete.
-    pub(super) fn gave_up(&self) -> bool {
+    pub(crate) fn gave_up(&self) -> bool {
         self.gave_up.get()
     }
 
+    /// Returns the keywords that apply another schema. A dynamic reference leads to its initial
+    /// target.
+    pub(super) fn references(&self) -> &'static [&'static str] {
+        match self.keywords {
+            Keywords::All => &["$ref", "$dynamicRef", "$recursiveRef"],
+            Keywords::OfTools => &["$ref"],
+        }
+    }
+
     /// Records that a constraint was not checked because it is unsupported.
-    pub(super) fn skip(&self) {
+    pub(crate) fn skip(&self) {
         self.skipped.set(self.skipped.get().saturating_add(1));
     }
 
     /// Runs `test`, and returns with its result whether every constraint was checked. An unchecked
     /// constraint counts as satisfied, which must not become a failure under `not`.
-    pub(super) fn is_certain<T>(&self, test: impl FnOnce() -> T) -> (T, bool) {
+    pub(crate) fn is_certain<T>(&self, test: impl FnOnce() -> T) -> (T, bool) {
         let before = self.skipped.get();
         let result = test();
         (result, self.skipped.get() == before && !self.gave_up())
@@ -108,7 +128,7 @@ impl<'s> Schema<'s> {
     }
 
     /// Returns the target of a reference.
-    pub(super) fn follow(&self, reference: &str, cursor: Cursor<'_>) -> Target<'s> {
+    pub(crate) fn follow(&self, reference: &str, cursor: Cursor<'_>) -> Target<'s> {
         match self.resolve(reference) {
             Some(target) if cursor.is_applying(target) => Target::Cycle,
             Some(target) => Target::Schema(target),
@@ -118,18 +138,21 @@ impl<'s> Schema<'s> {
 
     /// Returns the target of a schema that is a reference, or else the schema itself. Chains of
     /// references are not followed.
-    pub(super) fn dereferenced(&self, schema: &'s Value) -> &'s Value {
+    pub(crate) fn dereferenced(&self, schema: &'s Value) -> &'s Value {
         reference(schema).and_then(|reference| self.resolve(reference)).unwrap_or(schema)
     }
 
-    fn resolve(&self, reference: &str) -> Option<&'s Value> {
-        match reference.strip_prefix('#') {
-            Some("") => Some(self.root),
-            Some(pointer) if pointer.starts_with('/') => {
-                self.root.pointer(&percent_decoded(pointer)?)
-            }
-            None if reference.is_empty() => Some(self.root),
-            _ => self.named.get_or_init(|| named_schemas(self.root)).get(reference).copied(),
+    /// Returns the schema that a reference names: a pointer or an anchor within the document, or
+    /// within an embedded resource.
+    pub(crate) fn resolve(&self, reference: &str) -> Option<&'s Value> {
+        let named =
+            |name: &str| self.named.get_or_init(|| named_schemas(self.root)).get(name).copied();
+        let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let resource = if base.is_empty() { self.root } else { named(base)? };
+        match fragment {
+            "" => Some(resource),
+            pointer if pointer.starts_with('/') => resource.pointer(&percent_decoded(pointer)?),
+            anchor => named(&format!("#{anchor}")),
         }
     }
 }
@@ -137,34 +160,34 @@ impl<'s> Schema<'s> {
 /// The position in the walk over a schema: its depth, and the references that are being applied to
 /// the current value.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     depth: u16,
     hop: Option<&'a Hop<'a>>,
 }
 
 /// A reference that was followed for the current value.
-pub(super) struct Hop<'a> {
+pub(crate) struct Hop<'a> {
     target: &'a Value,
     before: Option<&'a Hop<'a>>,
 }
 
 impl<'a> Cursor<'a> {
     /// Moves to another schema for the same value.
-    pub(super) fn same_value(self) -> Self {
+    pub(crate) fn same_value(self) -> Self {
         Self { depth: self.depth.saturating_add(1), hop: self.hop }
     }
 
     /// Moves to a schema for a member or item. References start afresh, since a recursive schema
     /// is applied again to values further inside.
-    pub(super) fn child(self) -> Self {
+    pub(crate) fn child(self) -> Self {
         Self { depth: self.depth.saturating_add(1), hop: None }
     }
 
-    pub(super) fn hop(self, target: &'a Value) -> Hop<'a> {
+    pub(crate) fn hop(self, target: &'a Value) -> Hop<'a> {
         Hop { target, before: self.hop }
     }
 
-    pub(super) fn after(self, hop: &'a Hop<'a>) -> Self {
+    pub(crate) fn after(self, hop: &'a Hop<'a>) -> Self {
         Self { depth: self.depth.saturating_add(1), hop: Some(hop) }
     }
 
@@ -175,23 +198,23 @@ impl<'a> Cursor<'a> {
 }
 
 /// Returns the reference of a schema.
-pub(super) fn reference(schema: &Value) -> Option<&str> {
+pub(crate) fn reference(schema: &Value) -> Option<&str> {
     schema.get("$ref").and_then(Value::as_str)
 }
 
 /// Returns the value of a keyword that is a list, such as `anyOf`.
-pub(super) fn branches<'s>(keywords: &'s Map<String, Value>, keyword: &str) -> Option<&'s [Value]> {
+pub(crate) fn branches<'s>(keywords: &'s Map<String, Value>, keyword: &str) -> Option<&'s [Value]> {
     keywords.get(keyword).and_then(Value::as_array).map(Vec::as_slice)
 }
 
 /// The types that `type` allows: at least one, each known. Any other `type` constrains nothing.
-pub(super) enum Types {
+pub(crate) enum Types {
     One(Type),
     Any(Vec<Type>),
 }
 
 impl Types {
-    pub(super) fn of(schema: &Map<String, Value>) -> Option<Self> {
+    pub(crate) fn of(schema: &Map<String, Value>) -> Option<Self> {
         match schema.get("type")? {
             Value::Array(names) if !names.is_empty() => {
                 names.iter().map(Type::named).collect::<Option<_>>().map(Self::Any)
@@ -200,7 +223,7 @@ impl Types {
         }
     }
 
-    pub(super) fn as_slice(&self) -> &[Type] {
+    pub(crate) fn as_slice(&self) -> &[Type] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
             Self::Any(several) => several,
@@ -210,7 +233,7 @@ impl Types {
 
 /// A type of JSON Schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Type {
+pub(crate) enum Type {
     String,
     Number,
     Integer,
@@ -235,11 +258,11 @@ impl Type {
         TYPES.iter().find(|(known, _)| name == known).map(|(_, kind)| *kind)
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         TYPES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
-    pub(super) fn accepts(self, value: &Value) -> bool {
+    pub(crate) fn accepts(self, value: &Value) -> bool {
         let name = json::type_name(value);
         name == self.name() || (self == Self::Number && name == "integer")
     }
@@ -269,10 +292,11 @@ fn named_schemas(root: &Value) -> HashMap<String, &Value> {
     let mut named = HashMap::new();
     let mut pending = vec![root];
     while let Some(value) = pending.pop() {
-        if let Some(id) = value.get("$id").and_then(Value::as_str) {
-            named.entry(id.to_owned()).or_insert(value);
+        let name = |keyword| value.get(keyword).and_then(Value::as_str);
+        if let Some(id) = name("$id") {
+            named.entry(id.trim_end_matches('#').to_owned()).or_insert(value);
         }
-        if let Some(anchor) = value.get("$anchor").and_then(Value::as_str) {
+        for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(name) {
             named.entry(format!("#{anchor}")).or_insert(value);
         }
         match value {

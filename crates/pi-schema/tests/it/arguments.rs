@@ -1,8 +1,8 @@
 //! Tool arguments: the rows recorded from the TypeScript pi 1.5.0, and properties that hold for any
 //! arguments and any schema.
 
-use pi_agent::arguments::{ArgumentError, check, check_value};
 use pi_protocol::ToolCall;
+use pi_schema::arguments::{ArgumentError, check, check_value};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::number;
 
 /// Returns the type of a value, as messages name it.
-pub(super) fn type_name(value: &Value) -> &'static str {
+pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -19,7 +19,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
 
 /// Returns true if two values are the same JSON: `1` equals `1.0`, and the order of members does
 /// not matter.
-pub(super) fn equal(a: &Value, b: &Value) -> bool {
+pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => number::equal(a, b),
         (Value::Array(a), Value::Array(b)) => {
@@ -35,17 +35,17 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
 /// Returns a text that is the same for two values if and only if they are the same JSON.
 ///
 /// A set of these texts finds duplicates in a long list faster than pairwise comparison.
-pub(super) fn identity(value: &Value) -> String {
+pub(crate) fn identity(value: &Value) -> String {
     print(value, &Layout { indent: None, sorted: true })
 }
 
 /// Returns `JSON.stringify(value)`.
-pub(super) fn compact(value: &Value) -> String {
+pub(crate) fn compact(value: &Value) -> String {
     print(value, &Layout { indent: None, sorted: false })
 }
 
 /// Returns `JSON.stringify(value, null, 2)`.
-pub(super) fn pretty(value: &Value) -> String {
+pub(crate) fn pretty(value: &Value) -> String {
     print(value, &Layout { indent: Some("  "), sorted: false })
 }
 

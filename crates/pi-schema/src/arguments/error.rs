@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::json;
+use crate::json;
 
 /// The path of the arguments themselves.
 pub(super) const ROOT: &str = "root";

@@ -14,7 +14,7 @@ const I64_END: f64 = 9_223_372_036_854_775_808.0;
 /// Parses text as `Number(text)` does: surrounding blanks are ignored, blank text is 0, and
 /// hexadecimal, octal and binary prefixes are supported. Returns `None` for infinities, which JSON
 /// does not have.
-pub(super) fn parse(text: &str) -> Option<Number> {
+pub(crate) fn parse(text: &str) -> Option<Number> {
     let text = text.trim_matches(is_blank);
     if text.is_empty() {
         return Some(Number::from(0));
@@ -40,7 +40,7 @@ pub(super) fn parse(text: &str) -> Option<Number> {
 }
 
 /// Parses a JavaScript big integer (`5n`) that is exact as a JavaScript number.
-pub(super) fn parse_big_integer(text: &str) -> Option<Number> {
+pub(crate) fn parse_big_integer(text: &str) -> Option<Number> {
     let digits = text.strip_suffix('n')?;
     let magnitude = digits.strip_prefix('-').unwrap_or(digits);
     let leading_zero = magnitude.len() > 1 && magnitude.starts_with('0');
@@ -52,7 +52,7 @@ pub(super) fn parse_big_integer(text: &str) -> Option<Number> {
 }
 
 /// Returns true if JavaScript considers all of the text blank.
-pub(super) fn is_blank_text(text: &str) -> bool {
+pub(crate) fn is_blank_text(text: &str) -> bool {
     text.chars().all(is_blank)
 }
 
@@ -73,7 +73,7 @@ fn parse_radix(digits: &str, radix: u32) -> Option<Number> {
 }
 
 /// Returns the JSON number of a float, as an integer if it is one; `None` for NaN and infinities.
-pub(super) fn from_f64(value: f64) -> Option<Number> {
+pub(crate) fn from_f64(value: f64) -> Option<Number> {
     if value.fract() == 0.0 && (-I64_END..I64_END).contains(&value) {
         // In range by the check above.
         return Some(Number::from(value as i64));
@@ -82,31 +82,28 @@ pub(super) fn from_f64(value: f64) -> Option<Number> {
 }
 
 /// Returns the number without its fraction.
-pub(super) fn truncate(number: &Number) -> Option<Number> {
+pub(crate) fn truncate(number: &Number) -> Option<Number> {
     if number.is_f64() { from_f64(as_f64(number).trunc()) } else { Some(number.clone()) }
 }
 
 /// Returns true if a number is an integer in the sense of JSON Schema, as `1.0` is.
-pub(super) fn is_integer(number: &Number) -> bool {
+pub(crate) fn is_integer(number: &Number) -> bool {
     !number.is_f64() || as_f64(number).fract() == 0.0
 }
 
 /// Returns the value as a float. Every number has one, unless serde_json is built with arbitrary
 /// precision.
-pub(super) fn as_f64(number: &Number) -> f64 {
+pub(crate) fn as_f64(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Returns the number of a keyword such as `minimum`, and its float.
-pub(super) fn of_keyword(value: Option<&Value>) -> Option<(&Number, f64)> {
-    match value {
-        Some(Value::Number(number)) => number.as_f64().map(|float| (number, float)),
-        _ => None,
-    }
+/// Returns the limit in a keyword such as `minimum`.
+pub(crate) fn of_keyword(value: &Value) -> Option<f64> {
+    value.as_number().map(as_f64)
 }
 
 /// Returns true if two numbers are equal, in any notation.
-pub(super) fn equal(a: &Number, b: &Number) -> bool {
+pub(crate) fn equal(a: &Number, b: &Number) -> bool {
     match (a.as_i64(), b.as_i64(), a.as_u64(), b.as_u64()) {
         (Some(a), Some(b), ..) => a == b,
         (.., Some(a), Some(b)) => a == b,
@@ -116,12 +113,12 @@ pub(super) fn equal(a: &Number, b: &Number) -> bool {
 }
 
 /// Returns true if a number equals a small integer.
-pub(super) fn is(number: &Number, integer: u8) -> bool {
+pub(crate) fn is(number: &Number, integer: u8) -> bool {
     equal(number, &Number::from(integer))
 }
 
 /// Formats a number as `String(number)` does.
-pub(super) fn to_text(number: &Number) -> String {
+pub(crate) fn to_text(number: &Number) -> String {
     if !number.is_f64() {
         return number.to_string();
     }

@@ -12,22 +12,31 @@ mod scalar;
 use serde_json::{Map, Value};
 
 use self::scalar::Rules;
+use super::document::{
+    Cursor, Document, Keywords as Checks, Target, Type, Types, branches, reference,
+};
 use super::json;
-use super::schema::{Cursor, Schema, Target, Type, Types, branches, reference};
 use super::validate::accepts;
 
 type Keywords = Map<String, Value>;
 
 /// Returns the arguments after all three passes.
-pub(super) fn coerce(schema: &Schema<'_>, arguments: Value) -> Value {
+pub(crate) fn coerce(schema: &Document<'_>, arguments: Value) -> Value {
     let (coercion, cursor) = (Coercion { schema }, Cursor::default());
     let arguments = coercion.omit(schema.root, arguments, cursor);
     let arguments = coercion.convert(schema.root, arguments, cursor);
     coercion.adapt(schema.root, arguments, cursor)
 }
 
+/// Removes `null` in place of optional members whose schema does not accept `null`, which strict
+/// sampling adds to a value.
+pub fn without_nulls(schema: &Value, value: Value) -> Value {
+    let document = Document::new(schema, &value, Checks::All);
+    Coercion { schema: &document }.omit(schema, value, Cursor::default())
+}
+
 struct Coercion<'c, 's> {
-    schema: &'c Schema<'s>,
+    schema: &'c Document<'s>,
 }
 
 /// A pass, as a function that applies a schema node to a value.

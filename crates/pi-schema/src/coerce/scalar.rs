@@ -2,8 +2,8 @@
 
 use serde_json::{Number, Value};
 
-use crate::arguments::number;
-use crate::arguments::schema::Type;
+use crate::document::Type;
+use crate::number;
 
 /// The rules of a pass.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,25 +5,17 @@
 //! option that they leave out. [`check`] converts these to the types of the schema and describes
 //! the remaining problems for the model. Both steps follow the TypeScript pi, value for value and
 //! word for word, because models have met its texts before.
-//!
-//! Schemas are untrusted: a tool can come from a server that was never reviewed. A malformed
-//! keyword constrains nothing, cyclic references end, and a schema that is built to be slow runs
-//! out of steps (see `schema`).
 
-mod coerce;
 mod error;
-mod format;
-mod json;
-mod number;
-mod pattern;
-mod schema;
-mod validate;
+mod words;
 
 use pi_protocol::ToolCall;
 use serde_json::{Map, Value};
 
 pub use error::{ArgumentError, Problem};
-use schema::Schema;
+
+use crate::document::{Document, Keywords};
+use crate::{check_in, coerce, json};
 
 /// Validates and coerces the arguments of `call` against `schema`, on a copy.
 ///
@@ -51,9 +43,15 @@ pub fn check(call: &ToolCall, schema: &Value) -> Result<Map<String, Value>, Argu
 /// # Errors
 /// Fails if the value does not match the schema even after coercion.
 pub fn check_value(tool: &str, arguments: &Value, schema: &Value) -> Result<Value, ArgumentError> {
-    let schema = Schema::new(schema, arguments);
-    let coerced = coerce::coerce(&schema, arguments.clone());
-    let problems = validate::problems(&schema, &coerced);
+    let document = Document::new(schema, arguments, Keywords::OfTools);
+    let coerced = coerce::coerce(&document, arguments.clone());
+    let checked = check_in(&document, &coerced);
+    let mut problems = words::problems(&document, &checked.mismatches);
+    // An incomplete check proves nothing, so it must not pass for a successful one.
+    if problems.is_empty() && !checked.is_complete {
+        let message = "too complex to check against the tool's schema".to_owned();
+        problems.push(Problem { path: error::ROOT.to_owned(), message });
+    }
     if problems.is_empty() {
         Ok(coerced)
     } else {

@@ -4,12 +4,22 @@
 //! Depth and size are bounded: a value that is dropped or compared later is walked recursively, and
 //! aliases can multiply a small text.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
+use pi_schema::child_pointer;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Number, Value};
 
-use super::document::{Place, Places, child};
+/// A line and a column, from 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // The type says it.
+pub struct Place {
+    pub line: usize,
+    pub column: usize,
+}
+
+/// Places by JSON pointer. The place of a value in a mapping is that of its key.
+pub type Places = BTreeMap<String, Place>;
 
 /// Deepest nesting of mappings and sequences.
 const DEEPEST: usize = 64;
@@ -17,10 +27,23 @@ const DEEPEST: usize = 64;
 const MOST_NODES: usize = 100_000;
 
 /// Invalid YAML, with the place of the problem.
-#[derive(Debug)]
-pub(super) struct InvalidYaml {
-    pub(super) place: Place,
-    pub(super) reason: String,
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} at line {}, column {}", place.line, place.column)]
+#[non_exhaustive]
+pub struct InvalidYaml {
+    /// The place of the problem.
+    pub place: Place,
+    /// The problem.
+    pub reason: String,
+}
+
+/// The parts of YAML that are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Mappings with texts as keys, sequences and scalars. Anything else is an error.
+    Plain,
+    /// Also tags, merge keys and keys of any type, as texts.
+    Lenient,
 }
 
 /// A node with the places of its descendants, by pointers that begin at the node.
@@ -43,13 +66,12 @@ enum Kind {
     Sequence(Vec<Value>),
 }
 
-/// Parses a text with one YAML document.
-pub(super) fn parse(text: &str) -> Result<(Value, Places), InvalidYaml> {
+/// Parses a text with one YAML document. An empty text is null.
+pub fn parse(text: &str, dialect: Dialect) -> Result<(Value, Places), InvalidYaml> {
     let mut open: Vec<Open> = Vec::new();
     let mut anchors: HashMap<usize, Node> = HashMap::new();
     let mut root: Option<Node> = None;
-    let mut nodes = 0usize;
-    let mut documents = 0;
+    let (mut nodes, mut documents) = (0, 0);
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| InvalidYaml {
             place: place(error.marker().line(), error.marker().col()),
@@ -66,7 +88,7 @@ pub(super) fn parse(text: &str) -> Result<(Value, Places), InvalidYaml> {
                 continue;
             }
             Event::MappingStart(anchor, ref tag) | Event::SequenceStart(anchor, ref tag) => {
-                if tag.as_deref().is_some_and(|tag| !is_core(tag)) {
+                if dialect == Dialect::Plain && tag.as_deref().is_some_and(|tag| !is_core(tag)) {
                     return fail("tags are not supported");
                 }
                 if open.len() >= DEEPEST {
@@ -97,7 +119,7 @@ pub(super) fn parse(text: &str) -> Result<(Value, Places), InvalidYaml> {
                 let value = if is_key {
                     Value::String(text.into_owned())
                 } else {
-                    match scalar(&text, style, tag.as_deref()) {
+                    match scalar(&text, style, tag.as_deref(), dialect) {
                         Ok(value) => value,
                         Err(reason) => return fail(reason),
                     }
@@ -116,28 +138,29 @@ pub(super) fn parse(text: &str) -> Result<(Value, Places), InvalidYaml> {
         match open.last_mut() {
             None => root = Some(node),
             Some(parent) => {
-                if let Err(reason) = parent.add(node, start) {
+                if let Err(reason) = parent.add(node, start, dialect) {
                     return Err(InvalidYaml { place: start, reason });
                 }
             }
         }
     }
-    let root = root.unwrap_or(Node { value: Value::Null, places: Places::new() });
-    Ok((root.value, root.places))
+    Ok(root.map(|root| (root.value, root.places)).unwrap_or_default())
 }
 
 impl Open {
     /// Adds a key, a value or an item.
-    fn add(&mut self, node: Node, start: Place) -> Result<(), String> {
+    fn add(&mut self, node: Node, start: Place, dialect: Dialect) -> Result<(), String> {
         let (name, place) = match &mut self.kind {
             Kind::Mapping { map, key: key @ None } => {
-                let Value::String(name) = node.value else {
-                    return Err("a key must be a plain text".to_owned());
+                let name = match node.value {
+                    Value::String(name) => name,
+                    other if dialect == Dialect::Lenient => other.to_string(),
+                    _ => return Err("a key must be a plain text".to_owned()),
                 };
                 if map.contains_key(&name) {
                     return Err(format!("duplicate key `{name}`"));
                 }
-                if name == "<<" {
+                if name == "<<" && dialect == Dialect::Plain {
                     return Err("merge keys (<<) are not supported".to_owned());
                 }
                 *key = Some((name, start));
@@ -153,7 +176,7 @@ impl Open {
                 ((items.len() - 1).to_string(), start)
             }
         };
-        let pointer = child("", &name);
+        let pointer = child_pointer("", &name);
         for (below, place) in node.places {
             self.places.insert(format!("{pointer}{below}"), place);
         }
@@ -171,9 +194,16 @@ fn is_core(tag: &Tag) -> bool {
 }
 
 /// Returns the value of a scalar in the core schema of YAML 1.2.
-fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Value, &'static str> {
+fn scalar(
+    text: &str,
+    style: ScalarStyle,
+    tag: Option<&Tag>,
+    dialect: Dialect,
+) -> Result<Value, &'static str> {
     if let Some(tag) = tag {
-        let is_text = is_core(tag) || (tag.handle == "!" && tag.suffix.is_empty());
+        let is_text = dialect == Dialect::Lenient
+            || is_core(tag)
+            || (tag.handle == "!" && tag.suffix.is_empty());
         return if is_text { Ok(text.into()) } else { Err("tags are not supported") };
     }
     if style != ScalarStyle::Plain {
@@ -195,18 +225,15 @@ fn number(text: &str) -> Option<Number> {
     if !numeric {
         return None;
     }
-    if let Some(digits) = text.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok().map(Number::from);
-    }
-    if let Some(digits) = text.strip_prefix("0o") {
-        return u64::from_str_radix(digits, 8).ok().map(Number::from);
+    for (prefix, radix) in [("0x", 16), ("0o", 8)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            return u64::from_str_radix(digits, radix).ok().map(Number::from);
+        }
     }
     let plain = text.strip_prefix('+').unwrap_or(text);
-    if let Ok(whole) = plain.parse::<i64>() {
-        return Some(whole.into());
+    let whole = plain.parse::<i64>().map(Number::from);
+    match whole.or_else(|_| plain.parse::<u64>().map(Number::from)) {
+        Ok(whole) => Some(whole),
+        Err(_) => Number::from_f64(plain.parse().ok()?),
     }
-    if let Ok(whole) = plain.parse::<u64>() {
-        return Some(whole.into());
-    }
-    Number::from_f64(plain.parse().ok()?)
 }
