@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use pi_protocol::AgentMessage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The number of queued messages that are delivered at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueMode {
     /// Only the oldest message.

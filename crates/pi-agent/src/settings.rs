@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use pi_protocol::{Model, StreamOptions, ThinkingLevel};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::hooks::Hooks;
@@ -12,7 +14,8 @@ use crate::tool::{AgentTool, ExecutionMode};
 use crate::transcript::Convert;
 
 /// The moment at which steering messages are delivered in a turn with several tool calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub enum SteeringDelivery {
     /// After all tool calls of the turn.
     #[default]

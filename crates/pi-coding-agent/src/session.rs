@@ -80,7 +80,9 @@ pub use rate_limits::ReportedLimits;
 pub use run::Run;
 pub(crate) use selection::no_model;
 pub use selection::{CycleDirection, ModelCycle, ModelSelectError, Persistence, ScopedModel};
-pub use settings::{CompactionOverride, RetrySettings, SessionSettings, SettingChange};
+pub use settings::{
+    CompactionGroup, CompactionOverride, RetrySettings, SessionSettings, SettingChange,
+};
 pub use shell::{BashError, BashOptions};
 pub use stats::{ContextUsage, SessionTotals};
 pub(crate) use subscribers::Subscribers;

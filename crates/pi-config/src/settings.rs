@@ -1,227 +1,242 @@
-//! `settings.json`, typed.
+//! `settings.json`: one table with a row for each setting.
 //!
-//! Every field is optional, since a file contains only what differs from the defaults; the
-//! effective values are in `settings/effective.rs`. Only keys that have an effect are typed. All
-//! other keys, known or unknown, stay in the file untouched.
+//! A row has the key, the type, the default and the description (`settings/keys.rs`). A file
+//! contains only what differs from the defaults. Keys that are not in the table stay in the file
+//! untouched.
 
 mod catalog;
-mod choices;
-mod codemode;
-mod defaults;
 mod effective;
-mod executor;
 mod guard;
 mod keys;
 mod layer;
 mod limits;
 mod number;
-mod retry;
+mod packages;
 mod screen;
 mod store;
+mod words;
 
 use std::collections::BTreeMap;
 
 use pi_agent::{QueueMode, SteeringDelivery};
 use pi_protocol::{ThinkingLevel, Transport};
-use pi_tools::ChangedFilePolicy;
+use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
+use pi_tools::{ChangedFilePolicy, ExecutorSpec};
 use pi_web::oauth::Service;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use crate::guardrails::Guardrail;
 use crate::hooks::HooksGroup;
 pub use catalog::{Setting, SettingsCatalog, check_setting};
-pub use choices::{CacheWarmingMode, PackageSource, ProjectTrustDefault};
-use codemode::CodemodeGroup;
-pub use codemode::{CodemodeMode, CodemodeSettings};
 pub use effective::default_tools;
-pub use executor::ExecutorSetting;
 pub use guard::{
-    ApprovalPolicy, GuardSettings, InvalidValue, LimitSettings, NetworkSetting, NetworkSwitch,
-    Profile, RequiredLevel, ReviewerSettings, SandboxMode,
+    ApprovalPolicy, GuardSettings, LimitSettings, NetworkSetting, NetworkSwitch, Profile,
+    RequiredLevel, ReviewerSettings, SandboxMode,
 };
-pub use keys::{KEYS, SettingKey, settings_schema};
-use limits::LimitsGroup;
-use number::Timeout;
-pub use retry::RetrySettings;
-pub use screen::{
-    DoubleEscape, ExitOutput, ImageProtocol, MermaidMode, Notifications, QuietStartup,
-    ScreenSettings, ScrollbarMode, TreeFilter, TuiMode,
-};
+use keys::settings;
+pub use keys::{SettingKey, SettingLabel, keys, settings_schema};
+pub use limits::LimitsGroup;
+pub use number::Timeout;
+pub use packages::PackageSource;
+pub use screen::{MarkdownSettings, ScreenSettings, TerminalSettings};
 pub use store::{SettingsChanges, SettingsScope, SettingsStore};
+pub use words::{
+    AutoWord, CacheWarmingMode, CodemodeMode, DoubleEscape, ExitOutput, FlagOrAuto, HeaderWord,
+    ImageChoice, ImageProtocol, InvalidValue, MermaidMode, Notifications, ProjectTrustDefault,
+    QuietStartup, ScrollbarMode, TreeFilter, TuiMode, WheelLines,
+};
 
-/// The settings of a file, or of several files combined.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-#[schemars(title = "pi settings")]
-#[non_exhaustive]
-pub struct Settings {
-    /// Location of the JSON Schema of this file, for editors.
-    #[serde(rename = "$schema")]
-    pub schema: Option<String>,
+/// The thinking level of models for which the settings name none.
+const THINKING_LEVEL: ThinkingLevel = ThinkingLevel::Medium;
 
-    /// Provider of the default model.
-    pub default_provider: Option<String>,
-    /// Id of the default model.
-    pub default_model: Option<String>,
-    /// Default thinking level.
-    #[schemars(with = "Option<choices::ThinkingLevelName>")]
-    pub default_thinking_level: Option<ThinkingLevel>,
-    /// Thinking levels of single models, by `provider/id`.
-    #[schemars(with = "Option<BTreeMap<String, choices::ThinkingLevelName>>")]
-    pub model_thinking_levels: Option<BTreeMap<String, ThinkingLevel>>,
-    /// Models that continue a run if a model is overloaded, out of quota or down, in order; by
-    /// `provider/id`, id, or the beginning of `provider/id` with `*`. Each may name a thinking level
-    /// after a colon.
-    pub model_fallbacks: Option<BTreeMap<String, Vec<String>>>,
+settings! {
+    /// The settings in force: those of a file, or of several files combined, and defaults.
+    pub struct Settings {
+        /// Location of the JSON Schema of this file, for editors.
+        "$schema" schema: Option<String> = None;
+
+        /// Provider of the default model.
+        "defaultProvider" default_provider: Option<String> = None;
+        /// Id of the default model.
+        "defaultModel" default_model: Option<String> = None;
+        /// Default thinking level.
+        #[schemars(schema_with = "thinking_level", extend("default" = THINKING_LEVEL))]
+        "defaultThinkingLevel" default_thinking_level: Option<ThinkingLevel> = None;
+        /// Thinking levels that single models begin with.
+        ///
+        /// By `provider/id`.
+        #[schemars(schema_with = "thinking_levels")]
+        "modelThinkingLevels" model_thinking_levels: Option<BTreeMap<String, ThinkingLevel>> = None,
+            label(29, "Default thinking level per model");
+        /// Models that continue a run if a model is overloaded, out of quota or down, in order; by
+        /// `provider/id`, id, or the beginning of `provider/id` with `*`. Each may name a thinking
+        /// level after a colon.
+        "modelFallbacks" model_fallbacks: Option<BTreeMap<String, Vec<String>>> = None;
+        /// Token budgets of thinking levels.
+        "thinkingBudgets" thinking_budgets: ThinkingBudgets = ThinkingBudgets::default(),
+            group(ThinkingBudgets::KEYS);
+        /// Patterns of the models to cycle through.
+        "enabledModels" enabled_models: Option<Vec<String>> = None;
+        /// Keeps the provider's prompt cache alive: never, while tools run, or also between prompts.
+        "cacheWarming" cache_warming: CacheWarmingMode = CacheWarmingMode::Streaming,
+            user_only(), label(18, "Cache warming");
+
+        /// Accounts to use, by provider: `{"openai": "work"}` uses the entry `openai@work` of
+        /// `auth.json`. The name `default` is the entry without an account.
+        "accounts" accounts: Option<BTreeMap<String, String>> = None;
+        /// Services for signing in, by name: additions to the built-in ones and changes to them.
+        /// A service receives tokens.
+        "oauth" oauth: Option<BTreeMap<String, Service>> = None, user_only();
+
+        /// Messages that you send while the model works: one per answer, or all of them at once.
+        "steeringMode" steering_mode: QueueMode = QueueMode::OneAtATime,
+            label(13, "Steering mode");
+        /// Messages that wait until the model is done: one per answer, or all of them at once.
+        "followUpMode" follow_up_mode: QueueMode = QueueMode::OneAtATime,
+            label(14, "Follow-up mode");
+        /// Time at which a steering message reaches a model that called several tools. With
+        /// `afterTool`, calls that have not begun are skipped.
+        "steeringDelivery" steering_delivery: SteeringDelivery = SteeringDelivery::AfterTurn;
+        /// Trust in projects about which you have not decided.
+        "defaultProjectTrust" default_project_trust: ProjectTrustDefault = ProjectTrustDefault::Ask,
+            user_only(), label(25, "Default project trust"),
+            values(&["Ask=ask", "Always trust=always", "Never trust=never"]);
+
+        /// Active tools at the start: names, or `+name` and `-name` to change the default list.
+        #[schemars(extend("default" = default_tools()))]
+        "defaultTools" default_tools: Option<Vec<String>> = None;
+        /// Treatment of files that changed since the model read them: `warn` writes them and adds a
+        /// note to the result, `refuse` makes the model read them again.
+        "changedFiles" changed_files: ChangedFilePolicy = ChangedFilePolicy::Note;
+        /// Scripts that call tools; see `pi help codemode`.
+        "codemode" codemode: CodemodeSettings = CodemodeSettings::default(),
+            group(CodemodeSettings::KEYS);
+        /// Machine or container in which tools work: `local`, `ssh:HOST[:DIR]`, `docker:NAME` or
+        /// `podman:NAME`.
+        #[serde(deserialize_with = "effective::executor")]
+        #[schemars(with = "String", extend("default" = "local"))]
+        #[schemars(regex(pattern = r"^(local|(ssh|docker|podman):[^-\s].*)$"))]
+        "executor" executor: ExecutorSpec = ExecutorSpec::Local, user_only();
+
+        /// Restrictions on tools and commands.
+        "guard" guard: Option<GuardSettings> = None, user_only();
+        /// Bounds at which a run ends.
+        "limits" limits: Option<LimitsGroup> = None, user_only();
+        /// Commands that run at events of a session, by event. They read a JSON object on stdin and
+        /// can decide; see `pi help hooks`. Hooks of all files run.
+        "hooks" hooks: Option<HooksGroup> = None;
+        /// Checks of prompts, answers, tool calls and tool results; see `pi help hooks`. Guardrails
+        /// of all files apply.
+        "guardrails" guardrails: Option<Vec<Guardrail>> = None;
+        /// Checkpoints of the working directory, which `pi undo` restores.
+        "checkpoints" checkpoints: CheckpointSettings = CheckpointSettings::default(),
+            user_only(), group(CheckpointSettings::KEYS);
+
+        /// Directory of session files. In a project's file, this applies before the project is
+        /// trusted.
+        "sessionDir" session_dir: Option<String> = None;
+        /// Compaction of full contexts.
+        "compaction" compaction: CompactionGroup = CompactionGroup::default(),
+            group(CompactionGroup::KEYS);
+        /// Summaries of abandoned branches.
+        "branchSummary" branch_summary: BranchSummaryGroup = BranchSummaryGroup::default(),
+            group(BranchSummaryGroup::KEYS);
+        /// Images for models.
+        "images" images: ImageSettings = ImageSettings::default(), group(ImageSettings::KEYS);
+
+        /// Connection to OpenAI Codex. auto and websocket-cached send only what is new; all other
+        /// providers use server-sent events.
+        #[schemars(schema_with = "transport")]
+        "transport" transport: Transport = Transport::Auto, label(15, "Transport");
+        /// Milliseconds within which a WebSocket must be open, before server-sent events are used
+        /// instead; 0 or "disabled" for no limit.
+        "websocketConnectTimeoutMs" websocket_connect_timeout: Timeout = Timeout(15_000);
+        /// Proxy for requests to providers: `http://HOST:PORT`. The variables `HTTPS_PROXY` and
+        /// `HTTP_PROXY` take precedence; `NO_PROXY` lists exceptions.
+        "httpProxy" http_proxy: Option<String> = None, user_only();
+        /// Time without any data after which a request has failed. Used by the next session.
+        ///
+        /// In milliseconds; 0 or "disabled" for no limit.
+        "httpIdleTimeoutMs" http_idle_timeout: Timeout = Timeout(300_000),
+            label(17, "HTTP idle timeout"),
+            values(&["30 sec=30000", "1 min=60000", "2 min=120000", "5 min=300000", "disabled=0"]);
+        /// URL from which `pi models update` loads newer model records; `{provider}` stands for the
+        /// id of a provider.
+        "modelsUrl" models_url: Option<String> = None, user_only();
+        /// Retries of failed requests.
+        "retry" retry: RetrySettings = RetrySettings::default(), group(RetrySettings::KEYS);
+
+        /// Shell that runs commands.
+        "shellPath" shell_path: Option<String> = None;
+        /// Shell code that is inserted before each command.
+        "shellCommandPrefix" shell_command_prefix: Option<String> = None;
+
+        /// Command and arguments that are used as npm: npm, pnpm or bun. By default, packages are
+        /// installed without npm.
+        "npmCommand" npm_command: Option<Vec<String>> = None;
+        /// Packages of resources.
+        "packages" packages: Option<Vec<PackageSource>> = None;
+        /// Extension files and directories.
+        "extensions" extensions: Option<Vec<String>> = None;
+        /// Skill files and directories.
+        "skills" skills: Option<Vec<String>> = None;
+        /// Prompt template files and directories.
+        "prompts" prompts: Option<Vec<String>> = None;
+        /// Offers every skill as a command in the menu. Used after /reload.
+        ///
+        /// A typed `/skill:name` works in any case.
+        "enableSkillCommands" enable_skill_commands: bool = true, label(6, "Skill commands");
+    }
+    /// The settings of the screen. They stand beside the others in the file.
+    flatten screen: ScreenSettings;
+}
+
+settings! {
     /// Token budgets of thinking levels.
-    pub(crate) thinking_budgets: Option<ThinkingBudgets>,
-    /// Patterns of the models to cycle through.
-    pub enabled_models: Option<Vec<String>>,
-    /// Keeps prompt caches alive while a run works (`streaming`), also between runs (`idle`), or
-    /// not at all (`off`). Only in the user's file.
-    pub cache_warming: Option<CacheWarmingMode>,
+    pub struct ThinkingBudgets {
+        /// Budget of `minimal`.
+        #[serde(deserialize_with = "number::optional")]
+        "minimal" minimal: Option<u64> = None;
+        /// Budget of `low`.
+        #[serde(deserialize_with = "number::optional")]
+        "low" low: Option<u64> = None;
+        /// Budget of `medium`.
+        #[serde(deserialize_with = "number::optional")]
+        "medium" medium: Option<u64> = None;
+        /// Budget of `high` and above.
+        #[serde(deserialize_with = "number::optional")]
+        "high" high: Option<u64> = None;
+    }
+}
 
-    /// Accounts to use, by provider: `{"openai": "work"}` uses the entry `openai@work` of
-    /// `auth.json`. The name `default` is the entry without an account.
-    pub accounts: Option<BTreeMap<String, String>>,
-    /// Services for signing in, by name: additions to the built-in ones and changes to them. Only
-    /// in the user's file, since a service receives tokens.
-    pub oauth: Option<BTreeMap<String, Service>>,
+settings! {
+    /// Scripts that call tools.
+    #[derive(Copy)]
+    pub struct CodemodeSettings {
+        /// Whether other tools stay declared while `codemode` is active (`on`), or are only reached
+        /// through scripts (`only`).
+        "mode" mode: CodemodeMode = CodemodeMode::On;
+        /// Tokens that the description of `codemode` may spend on declarations of other tools.
+        "inlineBudget" inline_budget: u64 = 3_000;
+    }
+}
 
-    /// Number of steering messages that are delivered at once.
-    #[serde(deserialize_with = "choices::queue_mode")]
-    #[schemars(with = "Option<choices::QueueModeName>")]
-    pub steering_mode: Option<QueueMode>,
-    /// Number of follow-up messages that are delivered at once.
-    #[serde(deserialize_with = "choices::queue_mode")]
-    #[schemars(with = "Option<choices::QueueModeName>")]
-    pub follow_up_mode: Option<QueueMode>,
-    /// Time at which a steering message reaches a model that called several tools. With
-    /// `afterTool`, calls that have not begun are skipped.
-    #[serde(deserialize_with = "choices::steering_delivery")]
-    #[schemars(with = "Option<choices::SteeringDeliveryName>")]
-    pub steering_delivery: Option<SteeringDelivery>,
-    /// Trust in projects about which the user has not decided. Only in the user's file.
-    pub default_project_trust: Option<ProjectTrustDefault>,
-
-    /// Active tools at the start: names, or `+name` and `-name` to change the default list.
-    pub default_tools: Option<Vec<String>>,
-    /// Treatment of files that changed since the model read them: `warn` writes them and adds a
-    /// note to the result, `refuse` makes the model read them again.
-    #[serde(deserialize_with = "choices::changed_files")]
-    #[schemars(with = "Option<choices::ChangedFilesName>")]
-    pub changed_files: Option<ChangedFilePolicy>,
-    /// Scripts that call tools; see `pi help codemode`.
-    pub(crate) codemode: Option<CodemodeGroup>,
-    /// Machine or container in which tools work: `local`, `ssh:HOST[:DIR]`, `docker:NAME` or
-    /// `podman:NAME`. Only in the user's file.
-    pub executor: Option<ExecutorSetting>,
-
-    /// Restrictions on tools and commands. Only in the user's file.
-    pub guard: Option<GuardSettings>,
-
-    /// Bounds at which a run ends. Only in the user's file.
-    pub(crate) limits: Option<LimitsGroup>,
-
-    /// Commands that run at events of a session, by event. They read a JSON object on stdin and can
-    /// decide; see `pi help hooks`. Hooks of all files run.
-    pub hooks: Option<HooksGroup>,
-
-    /// Checks of prompts, answers, tool calls and tool results; see `pi help hooks`. Guardrails of
-    /// all files apply.
-    pub guardrails: Option<Vec<Guardrail>>,
-
-    /// Checkpoints of the working directory, which `pi undo` restores. Only in the user's file.
-    pub(crate) checkpoints: Option<CheckpointsGroup>,
-
-    /// Directory of session files. In a project's file, this applies before the project is
-    /// trusted.
-    pub session_dir: Option<String>,
+settings! {
     /// Compaction of full contexts.
-    pub(crate) compaction: Option<CompactionGroup>,
-    /// Summaries of abandoned branches.
-    pub(crate) branch_summary: Option<BranchSummaryGroup>,
-    /// Images for models.
-    pub(crate) images: Option<ImagesGroup>,
-
-    /// Connection to providers that offer WebSockets (`openai-codex`). All others use server-sent
-    /// events.
-    #[serde(deserialize_with = "choices::transport")]
-    #[schemars(with = "Option<choices::TransportName>")]
-    pub transport: Option<Transport>,
-    /// Milliseconds within which a WebSocket must be open, before server-sent events are used
-    /// instead; 0 or "disabled" for no limit.
-    pub(crate) websocket_connect_timeout_ms: Option<Timeout>,
-    /// Proxy for requests to providers: `http://HOST:PORT`. The variables `HTTPS_PROXY` and
-    /// `HTTP_PROXY` take precedence; `NO_PROXY` lists exceptions. Only in the user's file.
-    pub http_proxy: Option<String>,
-    /// Milliseconds without data after which a connection counts as dead; 0 or "disabled" for no
-    /// limit.
-    pub(crate) http_idle_timeout_ms: Option<Timeout>,
-    /// URL from which `pi models update` loads newer model records; `{provider}` stands for the id
-    /// of a provider. Only in the user's file.
-    pub models_url: Option<String>,
-    /// Retries of failed requests.
-    pub(crate) retry: Option<RetryGroup>,
-
-    /// Shell that runs commands.
-    pub shell_path: Option<String>,
-    /// Shell code that is inserted before each command.
-    pub shell_command_prefix: Option<String>,
-
-    /// Command and arguments that are used as npm: npm, pnpm or bun. Default: packages are
-    /// installed without npm.
-    pub npm_command: Option<Vec<String>>,
-    /// Packages of resources.
-    #[schemars(with = "Option<Vec<choices::PackageSource>>")]
-    pub packages: Option<Vec<PackageSource>>,
-    /// Extension files and directories.
-    pub extensions: Option<Vec<String>>,
-    /// Skill files and directories.
-    pub skills: Option<Vec<String>>,
-    /// Prompt template files and directories.
-    pub prompts: Option<Vec<String>>,
-    /// Offers each skill in the menu of commands. A typed `/skill:name` works in any case.
-    pub enable_skill_commands: Option<bool>,
-
-    /// The keys of the screen.
-    #[serde(flatten)]
-    pub(crate) screen: screen::ScreenKeys,
-}
-
-/// Token budgets of thinking levels.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ThinkingBudgets {
-    /// Budget of `minimal`.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) minimal: Option<u64>,
-    /// Budget of `low`.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) low: Option<u64>,
-    /// Budget of `medium`.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) medium: Option<u64>,
-    /// Budget of `high` and above.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) high: Option<u64>,
-}
-
-/// The group `compaction`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct CompactionGroup {
-    /// Enables automatic compaction.
-    pub(crate) enabled: Option<bool>,
-    /// Tokens that stay free.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) reserve_tokens: Option<u64>,
-    /// Tokens of recent history that are kept.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) keep_recent_tokens: Option<u64>,
-    /// Overrides for single models, by `provider/id`.
-    pub(crate) model_overrides: Option<BTreeMap<String, CompactionOverride>>,
+    pub struct CompactionGroup {
+        /// Summarizes the history when the context is nearly full.
+        "enabled" enabled: bool = CompactionSettings::default().enabled, label(1, "Auto-compact");
+        /// Tokens that stay free.
+        #[serde(deserialize_with = "number::whole")]
+        "reserveTokens" reserve_tokens: u64 = CompactionSettings::default().reserve_tokens;
+        /// Tokens of recent history that are kept.
+        #[serde(deserialize_with = "number::whole")]
+        "keepRecentTokens" keep_recent_tokens: u64 =
+            CompactionSettings::default().keep_recent_tokens;
+        /// Overrides for single models, by `provider/id`.
+        "modelOverrides" model_overrides: BTreeMap<String, CompactionOverride> = BTreeMap::new();
+    }
 }
 
 /// Compaction settings of one model.
@@ -229,79 +244,92 @@ pub(crate) struct CompactionGroup {
 #[serde(rename_all = "camelCase", default)]
 pub struct CompactionOverride {
     /// Tokens that stay free.
-    #[serde(deserialize_with = "number::whole")]
+    #[serde(deserialize_with = "number::optional")]
     pub reserve_tokens: Option<u64>,
     /// Tokens of recent history that are kept.
-    #[serde(deserialize_with = "number::whole")]
+    #[serde(deserialize_with = "number::optional")]
     pub keep_recent_tokens: Option<u64>,
 }
 
-/// The group `checkpoints`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct CheckpointsGroup {
-    /// Takes checkpoints before and after runs that change files. Default: true.
-    pub(crate) enabled: Option<bool>,
-    /// Maximum size of the checkpoints of all sessions, in megabytes of 2^20 bytes. Those of the
-    /// sessions that were not used for the longest time are removed first. Default: 2048.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_size_mb: Option<u64>,
-    /// Days after which the checkpoints of an unused session are removed. Default: 30.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_age_days: Option<u64>,
+settings! {
+    /// Checkpoints of the working directory.
+    pub struct CheckpointSettings {
+        /// Takes checkpoints before and after runs that change files.
+        "enabled" enabled: bool = true;
+        /// Maximum size of the checkpoints of all sessions, in megabytes of 2^20 bytes. Those of the
+        /// sessions that were not used for the longest time are removed first.
+        #[serde(deserialize_with = "number::whole")]
+        "maxSizeMb" max_size_mb: u64 = 2048;
+        /// Days after which the checkpoints of an unused session are removed.
+        #[serde(deserialize_with = "number::whole")]
+        "maxAgeDays" max_age_days: u64 = 30;
+    }
 }
 
-/// The group `branchSummary`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct BranchSummaryGroup {
-    /// Tokens that stay free for the prompt and the summary.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) reserve_tokens: Option<u64>,
-    /// Leaves a branch without a summary and without asking.
-    pub(crate) skip_prompt: Option<bool>,
+settings! {
+    /// Summaries of abandoned branches.
+    pub struct BranchSummaryGroup {
+        /// Tokens that stay free for the prompt and the summary.
+        #[serde(deserialize_with = "number::whole")]
+        "reserveTokens" reserve_tokens: u64 = BranchSummarySettings::default().reserve_tokens;
+        /// Leaves a branch without a summary and without asking.
+        "skipPrompt" skip_prompt: bool = false;
+    }
 }
 
-/// The group `images`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ImagesGroup {
-    /// Resizes images to the limits of the model.
-    pub(crate) auto_resize: Option<bool>,
-    /// Sends no images to models.
-    pub(crate) block_images: Option<bool>,
+settings! {
+    /// Images for models.
+    pub struct ImageSettings {
+        /// Makes large images smaller before they are sent. Used by the next session.
+        "autoResize" auto_resize: bool = true, label(4, "Auto-resize images");
+        /// Sends no images to the model.
+        "blockImages" block_images: bool = false, label(5, "Block images");
+    }
 }
 
-/// The group `retry`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct RetryGroup {
-    /// Enables retries of failed turns.
-    pub(crate) enabled: Option<bool>,
-    /// Maximum number of retries.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_retries: Option<u64>,
-    /// First pause in milliseconds; each following pause is twice as long.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) base_delay_ms: Option<u64>,
-    /// Longest pause in milliseconds.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_agent_delay_ms: Option<u64>,
+settings! {
+    /// Retries of failed turns.
+    pub struct RetrySettings {
+        /// Enables retries of failed turns.
+        "enabled" enabled: bool = true;
+        /// Maximum number of retries.
+        #[serde(deserialize_with = "number::count")]
+        "maxRetries" max_retries: u32 = 3;
+        /// First pause in milliseconds; each following pause is twice as long.
+        #[serde(deserialize_with = "number::whole")]
+        "baseDelayMs" base_delay_ms: u64 = 2_000;
+        /// Longest pause in milliseconds.
+        #[serde(deserialize_with = "number::whole")]
+        "maxAgentDelayMs" max_delay_ms: u64 = 60_000;
+        /// Retries of single requests.
+        "provider" provider: ProviderRetry = ProviderRetry::default(), group(ProviderRetry::KEYS);
+    }
+}
+
+settings! {
     /// Retries of single requests.
-    pub(crate) provider: Option<ProviderRetryGroup>,
+    pub struct ProviderRetry {
+        /// Time limit of a request in milliseconds.
+        #[serde(deserialize_with = "number::optional")]
+        "timeoutMs" timeout_ms: Option<u64> = None;
+        /// Maximum number of retries.
+        #[serde(deserialize_with = "number::count")]
+        "maxRetries" max_retries: u32 = 0;
+        /// Longest pause in milliseconds that a server may request; 0 for no limit.
+        #[serde(deserialize_with = "number::whole")]
+        "maxRetryDelayMs" max_retry_delay_ms: u64 = 60_000;
+    }
 }
 
-/// The group `retry.provider`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct ProviderRetryGroup {
-    /// Time limit of a request in milliseconds.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) timeout_ms: Option<u64>,
-    /// Maximum number of retries.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_retries: Option<u64>,
-    /// Longest pause in milliseconds that a server may request; 0 for no limit.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_retry_delay_ms: Option<u64>,
+fn thinking_level(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": ThinkingLevel::ALL })
+}
+
+fn thinking_levels(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "object", "additionalProperties": thinking_level(generator) })
+}
+
+fn transport(_: &mut SchemaGenerator) -> Schema {
+    use Transport::{Auto, Sse, Websocket, WebsocketCached};
+    json_schema!({ "enum": [Auto, Sse, Websocket, WebsocketCached] })
 }

@@ -173,13 +173,13 @@ pub(super) fn build(parts: Parts) -> App {
     let session = runtime.session();
     let transcript = Transcript::new(transcript::Options {
         output_pad: preferences.output_pad,
-        code_indent: preferences.code_indent.clone(),
+        code_indent: preferences.markdown.code_indent.clone(),
         hide_thinking: preferences.hide_thinking,
         cache_misses: preferences.cache_misses,
         expanded: false,
         hyperlinks: display.capabilities.hyperlinks,
         images: display.image_limits(&preferences),
-        mermaid: preferences.mermaid.as_str().to_owned(),
+        mermaid: preferences.markdown.mermaid.as_str().to_owned(),
         hidden_thinking_label: None,
         expand_key: keymap.label("app.tools.expand"),
         home: environment.home.clone(),

@@ -133,7 +133,7 @@ impl Display {
             startup,
             size,
             fallback,
-            has_mouse: preferences.mouse,
+            has_mouse: preferences.terminal.mouse,
             hardware_cursor: preferences.hardware_cursor,
             is_focused: true,
             due: None,
@@ -311,9 +311,9 @@ impl Display {
 
     /// Returns the size of images, if the terminal shows them and the user wants them.
     pub(super) fn image_limits(&self, preferences: &Preferences) -> Option<ImageLimits> {
-        self.capabilities.images.filter(|_| preferences.show_images)?;
+        self.capabilities.images.filter(|_| preferences.terminal.show_images)?;
         let cell = self.terminal.cell_size().unwrap_or(CELL);
-        Some(ImageLimits { cell, columns: preferences.image_width })
+        Some(ImageLimits { cell, columns: preferences.terminal.image_width })
     }
 
     /// Returns what the terminal said about itself.

@@ -160,8 +160,7 @@ async fn start<E>(
     let keys = keys::load(&environment);
     let sources = themes::sources(&settings, &screen, &environment);
     let depth = prelude.display.capabilities.color_depth;
-    let setting = preferences.theme.as_deref();
-    let mut themes = Themes::new(setting, depth, &environment, &sources);
+    let mut themes = Themes::new(&preferences.theme, depth, &environment, &sources);
     prelude.display.show_colors(&mut themes.0);
     app::publish::start(&ui, &keys.0, &themes.0, prelude.display.size());
     let interface: Arc<dyn Ui> = Arc::new(ui.clone());
@@ -178,7 +177,7 @@ async fn start<E>(
     if themes.1.is_some() && runtime.session().extensions().registry().has_extensions() {
         // An extension may have offered the theme: it is tried again after what they requested.
         themes.1 = None;
-        ui.send(UiRequest::SelectTheme(preferences.theme.clone().unwrap_or_default()));
+        ui.send(UiRequest::SelectTheme(preferences.theme.clone()));
     }
     let (sender, events) = mpsc::channel(EVENTS);
     runtime.add_listener(Arc::new(Forward(sender))).forever();

@@ -17,14 +17,14 @@ pub(super) fn read(
     options: &ScreenOptions,
     environment: &Environment,
 ) -> Preferences {
-    let mut preferences = settings.screen();
+    let mut preferences = settings.screen.clone();
     match options.mode.as_deref() {
         Some("regular") => preferences.mode = TuiMode::Regular,
         Some("fullscreen") => preferences.mode = TuiMode::Fullscreen,
         _ => {}
     }
     if let Some(theme) = &options.theme {
-        preferences.theme = Some(theme.clone());
+        preferences.theme.clone_from(theme);
     }
     if let Some(shown) = flag(environment.variable("PI_HARDWARE_CURSOR")) {
         preferences.hardware_cursor = shown;
@@ -49,11 +49,12 @@ pub(super) fn variable(
 ) -> Option<String> {
     let set = environment.variable(name).map(str::to_owned);
     let word = |flag: bool| if flag { "1" } else { "0" };
+    let terminal = &preferences.terminal;
     set.or_else(|| {
         let value = match name {
-            "PI_HYPERLINKS" => preferences.hyperlinks.map(word),
-            "PI_TRUE_COLOR" => preferences.true_color.map(word),
-            "PI_IMAGE_PROTOCOL" => preferences.image_protocol.map(ImageProtocol::as_str),
+            "PI_HYPERLINKS" => terminal.hyperlinks.flag().map(word),
+            "PI_TRUE_COLOR" => terminal.true_color.flag().map(word),
+            "PI_IMAGE_PROTOCOL" => terminal.images.protocol().map(ImageProtocol::as_str),
             _ => None,
         };
         value.map(str::to_owned)

@@ -64,7 +64,7 @@ impl Prelude {
     ) -> Result<Option<A>, Outcome> {
         let depth = self.display.capabilities.color_depth;
         let (mut themes, _) = Themes::new(
-            preferences.theme.as_deref(),
+            &preferences.theme,
             depth,
             environment,
             &[themes::directory(environment)],

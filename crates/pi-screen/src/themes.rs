@@ -44,7 +44,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 impl Themes {
     /// Selects a theme by the value of the setting.
     pub(super) fn new(
-        setting: Option<&str>,
+        setting: &str,
         depth: ColorDepth,
         environment: &Environment,
         sources: &[PathBuf],
@@ -54,7 +54,7 @@ impl Themes {
             ..TerminalColors::default()
         };
         let files = find(sources);
-        let choice = ThemeChoice::from_setting(setting.unwrap_or("system"));
+        let choice = ThemeChoice::from_setting(setting);
         let current = Rc::new(Theme::plain());
         let mut themes = Self {
             choice,
@@ -229,12 +229,12 @@ pub(super) fn sources(
         return sources;
     }
     sources.push(directory(environment));
-    let user = settings.scope(SettingsScope::User);
-    sources.extend(expand(user.themes(), &environment.agent_directory));
+    let themes = |scope| settings.scope(scope).screen.themes.unwrap_or_default();
+    sources.extend(expand(&themes(SettingsScope::User), &environment.agent_directory));
     if settings.is_trusted() {
         let base = environment.project_directory();
         sources.push(base.join("themes"));
-        sources.extend(expand(settings.scope(SettingsScope::Project).themes(), &base));
+        sources.extend(expand(&themes(SettingsScope::Project), &base));
     }
     sources.extend(pi_coding_agent::package_themes(environment, settings));
     sources

@@ -10,15 +10,20 @@ use std::sync::Mutex;
 
 use pi_base::lock;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Number of recorded files; the one seen longest ago is dropped first.
 const CAPACITY: usize = 4096;
 
 /// The policy for changing a file that another program has changed since the model saw it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ChangedFilePolicy {
     /// The file is changed, and the result mentions the other change.
     #[default]
+    #[serde(rename = "warn")]
     Note,
     /// The call fails, and the model must read the file again.
     Refuse,

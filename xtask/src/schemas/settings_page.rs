@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 const INTRODUCTION: &str = "\
 # Settings
 
-Generated from the schema by `cargo xtask schemas`.
+Generated from the table of settings by `cargo xtask schemas`.
 
 Your settings are in `~/.pi/agent/settings.json`, those of a project in `.pi/settings.json`. The file of a project counts if the project is trusted (see [project-trust.md](project-trust.md)) and takes precedence; options of the command line take precedence over both. Groups are merged key by key. Keys that are marked are ignored in the file of a project.
 
@@ -32,6 +32,7 @@ const WITHOUT_EFFECT: &str = "Without effect in this version.";
 struct Row {
     key: String,
     values: String,
+    default: String,
     description: String,
 }
 
@@ -45,10 +46,10 @@ pub(super) fn page(schema: &Value) -> String {
     let (idle, active): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|row| row.description.contains(WITHOUT_EFFECT));
     let mut text = INTRODUCTION.to_owned();
-    text.push_str("\n## Keys\n\n| Key | Values | |\n|---|---|---|\n");
-    for Row { key, values, description } in &active {
+    text.push_str("\n## Keys\n\n| Key | Values | Default | |\n|---|---|---|---|\n");
+    for Row { key, values, default, description } in &active {
         let description = description.replace(USER_ONLY, "*Only in your file.*");
-        text.push_str(&format!("| `{key}` | {values} | {description} |\n"));
+        text.push_str(&format!("| `{key}` | {values} | {default} | {description} |\n"));
     }
     text.push_str(
         "\n## Keys without effect\n\nThis version keeps these keys for the TypeScript pi and for \
@@ -77,7 +78,11 @@ fn collect(schema: &Value, properties: &Map<String, Value>, group: &str, rows: &
             }
             continue;
         }
-        rows.push(Row { key, values: values(schema, resolved), description });
+        let default = match &property["default"] {
+            Value::Null => String::new(),
+            value => format!("`{}`", plain(value)),
+        };
+        rows.push(Row { key, values: values(schema, resolved), default, description });
     }
 }
 

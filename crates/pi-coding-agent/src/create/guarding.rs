@@ -149,7 +149,7 @@ impl Services {
         let walls = Walls::new(plan, environment, policy, approvals, supervisor)?;
         let connected = self.connect(settings, &walls).await?;
         let checkpoints = checkpointing::of_session(options, settings, &connected, of.log);
-        let is_remote = settings.executor() != ExecutorSpec::Local;
+        let is_remote = settings.executor != ExecutorSpec::Local;
         let remote = RemoteDirectories { cwd: connected.cwd.clone(), home: connected.home.clone() };
         let session = WeakAgentSession::default();
         let guard = Arc::new(Guard::new(GuardParts {

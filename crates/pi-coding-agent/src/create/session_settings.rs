@@ -1,5 +1,7 @@
 //! The settings of the user, as a session and its requests need them.
 
+use std::time::Duration;
+
 use pi_config::Settings;
 use pi_models::Fallbacks;
 use pi_protocol::{CacheRetention, StreamOptions};
@@ -14,17 +16,16 @@ pub(super) fn session_settings(settings: &Settings, options: &AgentOptions) -> S
     // In these modes no one can stop a model that repeats itself.
     let is_watched = !matches!(options.mode, RunMode::Print | RunMode::Json);
     SessionSettings {
-        retry: settings.retry(),
-        compaction: settings.compaction(None),
-        compaction_overrides: settings.compaction_overrides(),
+        retry: settings.retry.clone(),
+        compaction: settings.compaction.clone(),
         branch_summary: settings.branch_summary(),
-        steering_mode: settings.steering_mode(),
-        follow_up_mode: settings.follow_up_mode(),
-        steering_delivery: settings.steering_delivery(),
+        steering_mode: settings.steering_mode,
+        follow_up_mode: settings.follow_up_mode,
+        steering_delivery: settings.steering_delivery,
         limits: settings.limits(),
         repetition: settings.repetition(is_watched),
-        cache_warming: settings.cache_warming.unwrap_or_default(),
-        block_images: settings.block_images(),
+        cache_warming: settings.cache_warming,
+        block_images: settings.images.block_images,
         default_thinking_level: settings.default_thinking_level,
         model_thinking_levels: settings
             .model_thinking_levels
@@ -41,14 +42,15 @@ pub(super) fn session_settings(settings: &Settings, options: &AgentOptions) -> S
 
 /// Returns the options of every request.
 pub(super) fn stream_options(settings: &Settings, environment: &Environment) -> StreamOptions {
-    let provider = settings.provider_retry();
+    let provider = &settings.retry.provider;
     let mut options = StreamOptions::default();
-    options.timeouts.first_byte = provider.timeout.or(options.timeouts.first_byte);
-    options.transport = settings.transport();
-    options.timeouts.websocket_connect = settings.websocket_connect_timeout();
-    options.timeouts.idle = settings.http_idle_timeout();
+    let timeout = provider.timeout_ms.map(Duration::from_millis);
+    options.timeouts.first_byte = timeout.or(options.timeouts.first_byte);
+    options.transport = settings.transport;
+    options.timeouts.websocket_connect = settings.websocket_connect_timeout.duration();
+    options.timeouts.idle = settings.http_idle_timeout.duration();
     options.retry.max_retries = provider.max_retries;
-    options.retry.max_delay = provider.max_retry_delay.unwrap_or_default();
+    options.retry.max_delay = Duration::from_millis(provider.max_retry_delay_ms);
     options.thinking_budgets = settings.thinking_budgets();
     if environment.variable("PI_CACHE_RETENTION") == Some("long") {
         options.cache_retention = Some(CacheRetention::Long);

@@ -88,7 +88,7 @@ fn decide(
         needed: needs_trust(&environment.cwd, environment.home.as_deref()),
         extension,
         saved: saved.map(|entry| entry.trusted),
-        default: settings.default_project_trust(),
+        default: settings.default_project_trust,
     };
     question.decide()
 }

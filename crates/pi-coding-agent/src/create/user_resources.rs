@@ -81,7 +81,7 @@ impl Services {
             expand: self.expand(),
             commands: self.commands(),
             options: stream_options(&settings, &self.options.environment),
-            auto_resize_images: settings.auto_resize_images(),
+            auto_resize_images: settings.images.auto_resize,
         }
     }
 

@@ -39,7 +39,7 @@ impl UserShell {
         output: &Path,
     ) -> Result<Self, CreateError> {
         let (settings, _) = load_settings(options, None, &mut Vec::new());
-        let spec = settings.settings().executor();
+        let spec = settings.settings().executor.clone();
         if spec != ExecutorSpec::Local {
             return Err(CreateError::UnsandboxedExecutor(spec));
         }

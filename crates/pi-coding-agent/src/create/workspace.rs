@@ -39,7 +39,7 @@ impl Services {
     ) -> Result<ConnectedExecutor, CreateError> {
         let options = &self.options;
         let environment = &options.environment;
-        let spec = settings.executor();
+        let spec = settings.executor.clone();
         let plain = Host::default().with_supervisor(options.supervisor.clone());
         let sandboxed = walls.host()?;
         let wrap = options.wrap_executor.as_ref();
@@ -76,7 +76,7 @@ impl Services {
         let mut bash = bash_settings(settings, environment, guard.plan());
         bash.base_environment = connected.base_environment;
         // Another machine has an environment of its own; ours may contain its secrets.
-        bash.environment = match settings.executor() {
+        bash.environment = match settings.executor.clone() {
             ExecutorSpec::Local => environment.own_variables(),
             _ => BTreeMap::new(),
         };
@@ -84,7 +84,7 @@ impl Services {
         bash.environment.insert("PI_CODING_AGENT".into(), "true".into());
         let mut workspace = Workspace::new(connected.executor, connected.cwd, connected.home)
             .with_bash(bash)
-            .with_changed_files(settings.changed_files())
+            .with_changed_files(settings.changed_files)
             .with_unreadable(guard.unreadable());
         workspace.set_variables([("PI_SESSION_ID".into(), log.id().into())]);
         if let Some(path) = log.path() {
@@ -93,7 +93,7 @@ impl Services {
         if options.tools.requests_any(settings, declared, |builtin| builtin.needs_background) {
             workspace = workspace.with_background(Arc::new(BackgroundProcesses::default()));
         }
-        if !settings.auto_resize_images() {
+        if !settings.images.auto_resize {
             let mut images = ImageSettings::default();
             images.resize = None;
             workspace.set_image_settings(images);

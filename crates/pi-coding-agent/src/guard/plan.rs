@@ -71,7 +71,7 @@ impl GuardPlan {
     /// Derives the configuration from the settings. Anything that they leave open follows from the
     /// profile.
     pub fn new(settings: &Settings, environment: &Environment) -> Self {
-        let is_local = settings.executor() == ExecutorSpec::Local;
+        let is_local = settings.executor == ExecutorSpec::Local;
         let settings = settings.guard.clone().unwrap_or_default();
         let profile = settings.profile.unwrap_or_default();
         let unattended = profile == Profile::Unattended;

@@ -345,7 +345,7 @@ impl AgentSession {
     }
 
     pub(super) fn compaction_settings(&self, model: &Model) -> CompactionSettings {
-        self.settings().compaction_for(&model.provider, &model.id)
+        self.settings().compaction.of(&model.provider, &model.id)
     }
 
     /// Returns the time of the last compaction of the branch. The first call on a session that was

@@ -1,15 +1,13 @@
 //! Settings of the user that concern a session.
 
-use std::collections::BTreeMap;
-
 use pi_agent::{Limits, QueueMode, RepetitionLimits, SteeringDelivery};
 use pi_config::settings::CacheWarmingMode;
 use pi_models::Fallbacks;
 use pi_protocol::ThinkingLevel;
-use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
+use pi_session::compaction::BranchSummarySettings;
 
 use super::{AgentSession, lock};
-pub use pi_config::settings::{CompactionOverride, RetrySettings};
+pub use pi_config::settings::{CompactionGroup, CompactionOverride, RetrySettings};
 
 /// Settings of the user that concern a session.
 #[derive(Debug, Clone, Default)]
@@ -18,9 +16,7 @@ pub struct SessionSettings {
     /// Retries of failed requests.
     pub retry: RetrySettings,
     /// Compaction of full contexts.
-    pub compaction: CompactionSettings,
-    /// Compaction settings of single models, by `provider/id`.
-    pub compaction_overrides: BTreeMap<String, CompactionOverride>,
+    pub compaction: CompactionGroup,
     /// Summaries of branches that are left.
     pub branch_summary: BranchSummarySettings,
     /// Number of steering messages that are delivered at once.
@@ -69,18 +65,6 @@ pub enum SettingChange {
 }
 
 impl SessionSettings {
-    /// Returns the compaction settings of a model.
-    pub(super) fn compaction_for(&self, provider: &str, id: &str) -> CompactionSettings {
-        let mut settings = self.compaction.clone();
-        let name = format!("{provider}/{id}");
-        if let Some(special) = self.compaction_overrides.get(&name) {
-            settings.reserve_tokens = special.reserve_tokens.unwrap_or(settings.reserve_tokens);
-            settings.keep_recent_tokens =
-                special.keep_recent_tokens.unwrap_or(settings.keep_recent_tokens);
-        }
-        settings
-    }
-
     /// Returns the thinking level that the settings name for a model.
     pub(super) fn thinking_level_of(&self, provider: &str, id: &str) -> Option<ThinkingLevel> {
         let name = format!("{provider}/{id}");

@@ -3,8 +3,9 @@
 
 use serde_json::{Map, Value};
 
+use super::keys::{find, settings_schema};
 use super::layer::{typed, without_type_names, wrapped};
-use super::{KEYS, settings_schema};
+use super::{SettingKey, SettingLabel};
 
 /// A setting: a value of `settings.json` that is not a group of others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,15 @@ pub struct Setting {
     pub path: Vec<String>,
     /// Description of the value.
     pub description: String,
+    /// The value that applies if no file has one, unless it depends on other settings.
+    pub default: Option<Value>,
+    /// The row of the settings screen.
+    pub label: Option<SettingLabel>,
+    /// Description on the settings screen.
+    pub summary: String,
+    /// Values to choose from on the settings screen, such as `60` or `1 min=60000`. A submenu
+    /// selects other values.
+    pub values: Vec<String>,
     /// The setting is ignored in a project's file.
     pub user_only: bool,
     /// The setting has an effect in this version.
@@ -53,7 +63,7 @@ impl SettingsCatalog {
             if resolved["properties"].is_object() {
                 self.add(resolved, path, settings);
             } else {
-                settings.push(setting(path.clone(), property));
+                settings.push(self.setting(path.clone(), property));
             }
             path.pop();
         }
@@ -92,7 +102,41 @@ impl SettingsCatalog {
         if self.resolve(property)["properties"].is_object() {
             return None;
         }
-        Some(setting(path, property))
+        Some(self.setting(path, property))
+    }
+
+    fn setting(&self, path: Vec<String>, property: &Value) -> Setting {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let description = property["description"].as_str().unwrap_or_default();
+        let key = find(&path);
+        let first = find(&path[..path.len().min(1)]);
+        let idle = first.and_then(|first| first.idle);
+        let summary = idle.unwrap_or(description).split("\n\n").next().unwrap_or_default();
+        Setting {
+            description: words(description),
+            default: property.get("default").filter(|default| !default.is_null()).cloned(),
+            label: key.and_then(|key| key.label),
+            summary: words(summary),
+            values: key.map(|key| self.values(key, property)).unwrap_or_default(),
+            user_only: first.is_some_and(|first| first.user_only),
+            has_effect: idle.is_none(),
+            path,
+        }
+    }
+
+    /// Returns the values to choose from: those of the table, or those of the type.
+    fn values(&self, key: &SettingKey, property: &Value) -> Vec<String> {
+        let schema = self.resolve(property);
+        if !key.values.is_empty() {
+            return key.values.iter().map(|value| (*value).to_owned()).collect();
+        }
+        if schema["type"] == "boolean" {
+            return vec!["true".to_owned(), "false".to_owned()];
+        }
+        let listed = schema["enum"].as_array().into_iter().flatten();
+        let described = schema["oneOf"].as_array().into_iter().flatten();
+        let words = listed.chain(described.map(|one| &one["const"]));
+        words.filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     /// Follows references, and leaves out that a value may be absent.
@@ -121,17 +165,6 @@ impl Default for SettingsCatalog {
 /// Returns true if a schema restricts its values.
 fn has_schema(schema: &Value) -> bool {
     schema.as_object().is_some_and(|schema| schema.keys().any(|key| key != "description"))
-}
-
-fn setting(path: Vec<String>, property: &Value) -> Setting {
-    let description = property["description"].as_str().unwrap_or_default();
-    let known = KEYS.iter().find(|known| path.first().is_some_and(|first| first == known.name));
-    Setting {
-        description: description.split_whitespace().collect::<Vec<_>>().join(" "),
-        user_only: known.is_some_and(|known| known.user_only),
-        has_effect: known.is_none_or(|known| known.idle.is_none()),
-        path,
-    }
 }
 
 /// Checks a value of a setting. The error describes the problem.

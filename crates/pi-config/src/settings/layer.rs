@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{KEYS, Settings};
+use super::Settings;
+use super::keys::{keys, remove_nulls};
 use crate::tool_change::ToolChange;
 
 /// Migrates keys of older versions.
@@ -62,7 +63,7 @@ fn migrate_retry(retry: &mut Map<String, Value>) {
 
 /// Removes the keys that only the user's file may have, and returns their names.
 pub(super) fn remove_user_only(layer: &mut Map<String, Value>) -> Vec<&'static str> {
-    let user_only = KEYS.iter().filter(|key| key.user_only).map(|key| key.name);
+    let user_only = keys().filter(|key| key.user_only).map(|key| key.name);
     user_only.filter(|name| layer.shift_remove(*name).is_some()).collect()
 }
 
@@ -131,7 +132,9 @@ pub(super) fn wrapped(path: &[String], value: &Value) -> Map<String, Value> {
 
 /// Returns the typed view of a layer.
 pub(super) fn typed(layer: &Map<String, Value>) -> Result<Settings, serde_json::Error> {
-    serde::Deserialize::deserialize(layer)
+    let mut layer = layer.clone();
+    remove_nulls(&mut layer);
+    serde::Deserialize::deserialize(&layer)
 }
 
 /// Lists that are concatenated over all layers: a rule file for one run must not replace those for

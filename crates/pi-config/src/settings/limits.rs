@@ -9,41 +9,40 @@ use pi_agent::{Limits, RepetitionLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::effective::saturate;
-use super::number;
+use super::number::{self, saturate};
 
 /// The group `limits`. Zero means no limit.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub(crate) struct LimitsGroup {
+pub struct LimitsGroup {
     /// Requests to the model. The profile `unattended` has a default of 500.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_turns: Option<u64>,
+    #[serde(deserialize_with = "number::optional")]
+    pub max_turns: Option<u64>,
     /// Tool calls. The profile `unattended` has a default of 2000.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_tool_calls: Option<u64>,
+    #[serde(deserialize_with = "number::optional")]
+    pub max_tool_calls: Option<u64>,
     /// Tokens, input and output together, over all requests.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_tokens: Option<u64>,
+    #[serde(deserialize_with = "number::optional")]
+    pub max_tokens: Option<u64>,
     /// Cost in US dollars.
     #[serde(deserialize_with = "number::amount")]
     #[schemars(range(min = 0))]
-    pub(crate) max_cost: Option<f64>,
+    pub max_cost: Option<f64>,
     /// Seconds from the start of the run. The profile `unattended` has a default of 14400.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) timeout_seconds: Option<u64>,
+    #[serde(deserialize_with = "number::optional")]
+    pub timeout_seconds: Option<u64>,
     /// Seconds without an event of the model or progress of a tool. The profile `unattended` has a
     /// default of 3600.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) idle_timeout_seconds: Option<u64>,
+    #[serde(deserialize_with = "number::optional")]
+    pub idle_timeout_seconds: Option<u64>,
     /// Bytes of answers and tool results. The profile `unattended` has a default of 67108864.
-    #[serde(deserialize_with = "number::whole")]
-    pub(crate) max_output_bytes: Option<u64>,
+    #[serde(deserialize_with = "number::optional")]
+    pub max_output_bytes: Option<u64>,
     /// Calls of single tools, by the name of the tool.
-    pub(crate) max_calls_per_tool: Option<BTreeMap<String, u32>>,
+    pub max_calls_per_tool: Option<BTreeMap<String, u32>>,
     /// Ends a run that repeats the same tool calls. On by default in print and JSON mode, and in the
     /// profile `unattended`.
-    pub(crate) detect_loops: Option<bool>,
+    pub detect_loops: Option<bool>,
 }
 
 impl LimitsGroup {

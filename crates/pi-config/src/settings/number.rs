@@ -4,27 +4,57 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The largest integer up to which JavaScript represents every integer exactly.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// Reads a non-negative whole number.
-pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let Some(number) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let number = f64::deserialize(deserializer)?;
     if number.fract() == 0.0 && (0.0..=MAX_SAFE).contains(&number) {
         // In range and without a fraction, so the conversion is exact.
-        return Ok(Some(number as u64));
+        return Ok(number as u64);
     }
     Err(D::Error::invalid_value(Unexpected::Float(number), &"a whole number from 0"))
 }
 
+/// Reads a non-negative whole number, or nothing.
+pub(super) fn optional<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(transparent)]
+    struct Whole(#[serde(deserialize_with = "whole")] u64);
+    Ok(Option::<Whole>::deserialize(deserializer)?.map(|Whole(number)| number))
+}
+
+/// Reads a non-negative whole number, of which the nearest one within the limits counts.
+pub(super) fn within<'de, const LEAST: usize, const MOST: usize, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<usize, D::Error> {
+    let number = usize::try_from(whole(deserializer)?).unwrap_or(MOST);
+    Ok(number.clamp(LEAST, MOST))
+}
+
+/// Reads a number of attempts.
+pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    whole(deserializer).map(saturate)
+}
+
+/// Returns the number, or the largest that fits.
+pub(super) fn saturate(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 /// Reads a number of lines, from 1.
-pub(super) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let lines = whole(deserializer)?.filter(|lines| *lines > 0);
-    lines.ok_or_else(|| D::Error::custom("expected a whole number from 1"))
+pub(super) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    match usize::try_from(whole(deserializer)?) {
+        Ok(0) => Err(D::Error::custom("expected a whole number from 1")),
+        lines => Ok(lines.unwrap_or(usize::MAX)),
+    }
 }
 
 /// Reads a non-negative number.
@@ -37,12 +67,12 @@ pub(super) fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 }
 
 /// A timeout in milliseconds; 0 for no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Timeout(pub(super) u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Timeout(pub(super) u64);
 
 impl Timeout {
     /// Returns the timeout; `None` for no limit.
-    pub(super) fn duration(self) -> Option<Duration> {
+    pub fn duration(self) -> Option<Duration> {
         if self.0 > 0 { Some(Duration::from_millis(self.0)) } else { None }
     }
 }

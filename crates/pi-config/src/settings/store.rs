@@ -7,9 +7,8 @@ use pi_fs::Access;
 use serde_json::{Map, Value};
 
 use super::catalog::value_at;
-use super::defaults::defaults;
 use super::layer::{InvalidEntry, merge, migrate, prune, remove_user_only, typed};
-use super::{KEYS, SettingKey, Settings};
+use super::{SettingKey, Settings, keys};
 use crate::ConfigError;
 use crate::file::JsonFile;
 use crate::{Diagnostic, Environment};
@@ -306,12 +305,12 @@ impl SettingsStore {
 
     /// Returns the keys of the files that have no effect in this version.
     pub fn keys_without_effect(&self) -> Vec<&'static SettingKey> {
-        KEYS.iter().filter(|key| key.idle.is_some() && self.has_key(key.name)).collect()
+        keys().filter(|key| key.idle.is_some() && self.has_key(key.name)).collect()
     }
 
     /// Returns the keys of the files that are unknown. They are kept.
     pub fn unknown_keys(&self) -> Vec<&str> {
-        let known = |name: &str| KEYS.iter().any(|key| key.name == name);
+        let known = |name: &str| keys().any(|key| key.name == name);
         self.contents().flat_map(Map::keys).map(String::as_str).filter(|n| !known(n)).collect()
     }
 
@@ -384,18 +383,17 @@ impl SettingsStore {
         result
     }
 
-    /// Returns the effective value at a path, and the file that sets it; `None` for a default.
-    pub fn value(&self, path: &[String]) -> Option<(Value, Option<SettingsScope>)> {
+    /// Returns the value at a path, and the file that decides; `None` if no file has one.
+    pub fn value(&self, path: &[String]) -> Option<(Value, SettingsScope)> {
         let layers = [
             (&self.project, SettingsScope::Project, self.trusted),
             (&self.user, SettingsScope::User, true),
         ];
         let is_set = |layer: &Layer| value_at(&layer.valid, path).is_some();
-        let set = layers.into_iter().find(|(layer, _, applies)| *applies && is_set(layer));
-        match set {
-            Some((_, scope, _)) => Some((value_at(&self.combined(), path)?.clone(), Some(scope))),
-            None => Some((value_at(&defaults(), path)?.clone(), None)),
-        }
+        let mut layers = layers.into_iter();
+        let set = layers.find(|(layer, _, applies)| *applies && is_set(layer));
+        let (_, scope, _) = set?;
+        Some((value_at(&self.combined(), path)?.clone(), scope))
     }
 
     /// Returns the values of all files combined, without defaults.

@@ -51,7 +51,7 @@ const GRAMMAR: &str = "start: SOURCE\nSOURCE: /[\\s\\S]+/";
 pub fn builtin(workers: Option<String>) -> BuiltinExtension {
     BuiltinExtension::new(PATH, move |settings| {
         Arc::new(Codemode {
-            settings: settings.codemode(),
+            settings: settings.codemode,
             workers: workers.clone(),
             context: Arc::default(),
         })

@@ -102,7 +102,7 @@ pub(crate) fn session_started(app: &mut App) {
 
 /// Reads the commands and the figures of the session again.
 fn refresh_commands(app: &mut App) {
-    app.completions.refresh(&app.session, app.settings.settings().enable_skill_commands());
+    app.completions.refresh(&app.session, app.settings.settings().enable_skill_commands);
     app.footer.refresh(&app.session);
 }
 

@@ -71,14 +71,15 @@ impl Start {
 pub(crate) fn blocks(app: &App) -> Vec<Box<dyn Block>> {
     let start = &app.start;
     let quiet = match start.is_verbose {
-        true => QuietStartup::No,
+        true => QuietStartup::All(false),
         false => app.preferences.quiet_startup,
     };
     let mut blocks: Vec<Box<dyn Block>> = Vec::new();
     if let Some(header) = &app.mounts.header {
         blocks.push(Box::new(Rc::clone(header)));
-    } else if quiet != QuietStartup::Yes {
-        let scope = (quiet == QuietStartup::No).then(|| scope(&app.session, &app.keymap)).flatten();
+    } else if quiet != QuietStartup::All(true) {
+        let scope =
+            (quiet == QuietStartup::All(false)).then(|| scope(&app.session, &app.keymap)).flatten();
         blocks.push(Box::new(Header {
             scope,
             hints: hints::short(&app.keymap),
@@ -89,7 +90,7 @@ pub(crate) fn blocks(app: &App) -> Vec<Box<dyn Block>> {
             cache: Expandable::new(&start.is_expanded),
         }));
     }
-    if quiet == QuietStartup::No {
+    if quiet == QuietStartup::All(false) {
         let loaded = resources::loaded(&app.session, start.home.as_deref());
         if !loaded.is_empty() {
             blocks.push(Box::new(resources::Loaded::new(loaded, &start.is_expanded)));
@@ -101,7 +102,7 @@ pub(crate) fn blocks(app: &App) -> Vec<Box<dyn Block>> {
         blocks.push(Box::new(warnings));
     }
     if let Some(news) = &start.news
-        && quiet != QuietStartup::Yes
+        && quiet != QuietStartup::All(true)
     {
         blocks.push(news.block());
     }

@@ -67,7 +67,7 @@ pub(crate) fn end(app: &mut App) {
 }
 
 fn progress(app: &mut App, now: Instant) {
-    if app.preferences.show_progress {
+    if app.preferences.terminal.show_progress {
         app.told.progress = Some(now);
         app.display.send(sequences::progress(true));
     }

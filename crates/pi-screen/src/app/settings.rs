@@ -28,7 +28,7 @@ pub(crate) fn change(app: &mut App, path: &[String], value: Option<Value>) {
     if let Err(error) = result {
         app.error(format!("the setting is not stored: {error}"));
     }
-    if let Some((_, Some(SettingsScope::Project))) = app.settings.value(path) {
+    if let Some((_, SettingsScope::Project)) = app.settings.value(path) {
         let key = path.join(".");
         app.warning(format!("the settings of this project decide about `{key}`, not yours"));
     }
@@ -52,14 +52,14 @@ pub(crate) fn apply(app: &mut App) {
     let images = app.display.image_limits(&new);
     app.transcript.change_options(|options| {
         options.output_pad = new.output_pad;
-        options.code_indent.clone_from(&new.code_indent);
+        options.code_indent.clone_from(&new.markdown.code_indent);
         options.hide_thinking = new.hide_thinking;
         options.cache_misses = new.cache_misses;
-        options.mermaid = new.mermaid.as_str().to_owned();
+        options.mermaid = new.markdown.mermaid.as_str().to_owned();
         options.images = images;
     });
     if old.theme != new.theme {
-        preview_theme(app, new.theme.as_deref().unwrap_or_default());
+        preview_theme(app, &new.theme);
     }
     app.display.use_settings(&new);
     app.runtime.apply_settings();

@@ -11,7 +11,7 @@ impl Display {
     /// settings. The document stays: a new screen begins with its end.
     pub(crate) fn use_settings(&mut self, preferences: &Preferences) {
         let before = self.modes();
-        self.has_mouse = preferences.mouse;
+        self.has_mouse = preferences.terminal.mouse;
         self.hardware_cursor = preferences.hardware_cursor;
         if (preferences.mode == TuiMode::Fullscreen) != self.is_fullscreen() {
             self.switch(preferences);
@@ -53,7 +53,7 @@ impl Display {
 /// Creates the screen of a mode.
 pub(super) fn screen(preferences: &Preferences, size: Size, capabilities: &Capabilities) -> Screen {
     let encoder = encoder(capabilities);
-    let images = capabilities.images.filter(|_| preferences.show_images);
+    let images = capabilities.images.filter(|_| preferences.terminal.show_images);
     match preferences.mode {
         TuiMode::Regular => {
             let mut screen = RegularScreen::new(size, encoder);
@@ -73,7 +73,9 @@ pub(super) fn screen(preferences: &Preferences, size: Size, capabilities: &Capab
 
 /// Uses the settings of the full screen that may change.
 fn configure(screen: &mut FullScreen, preferences: &Preferences) {
-    screen.set_wheel_lines(preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed));
+    screen.set_wheel_lines(
+        preferences.wheel_lines.lines().map_or(WheelLines::Auto, WheelLines::Fixed),
+    );
     screen.set_scrollbar(match preferences.scrollbar {
         ScrollbarMode::Always => Scrollbar::Always,
         ScrollbarMode::Hidden => Scrollbar::Hidden,

@@ -169,7 +169,7 @@ impl SettingsPanel {
         };
         let count: serde_json::Map<String, Value> =
             self.levels.keys().map(|key| (key.clone(), Value::Null)).collect();
-        self.list.set_value("modelThinkingLevels", table::levels(&count.into()));
+        self.list.set_value("modelThinkingLevels", table::levels(Some(&count.into())));
         PanelEvent::Do(Answer::Set {
             path: vec!["modelThinkingLevels".to_owned(), model],
             value: level.map(|level| level.as_str().into()),

@@ -40,7 +40,7 @@ fn fixture() -> Fixture {
 }
 
 fn themes(setting: &str, environment: &Environment) -> (Themes, Option<String>) {
-    Themes::new(Some(setting), ColorDepth::True, environment, &[directory(environment)])
+    Themes::new(setting, ColorDepth::True, environment, &[directory(environment)])
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn themes_come_from_options_the_user_and_trusted_projects() {
             ..ScreenOptions::default()
         };
         let found = sources(&store, &options, &environment);
-        let (themes, _) = Themes::new(None, ColorDepth::True, &environment, &found);
+        let (themes, _) = Themes::new("system", ColorDepth::True, &environment, &found);
         assert_eq!(themes.names(), expected);
     }
 }

@@ -67,15 +67,11 @@ impl Configuration {
 
     /// Returns the effective value of a setting and its source, if it is known.
     fn value(&self, setting: &Setting) -> Option<(Value, &'static str)> {
-        if let Some((value, scope)) = self.store.value(&setting.path) {
-            let source = match scope {
-                Some(SettingsScope::User) => "user",
-                Some(SettingsScope::Project) => "project",
-                None => "default",
-            };
-            return Some((value, source));
+        match self.store.value(&setting.path) {
+            Some((value, SettingsScope::User)) => Some((value, "user")),
+            Some((value, SettingsScope::Project)) => Some((value, "project")),
+            None => Some((setting.default.clone()?, "default")),
         }
-        None
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn reason(arguments: &Arguments, environment: &Environment) -> Option
     }
     let options = setup::options(arguments, environment.clone());
     let (settings, _) = load_settings(&options, None, &mut Vec::new());
-    settings.settings().screen().accessible.then_some("Plain output, as the settings say.")
+    settings.settings().screen.accessible.then_some("Plain output, as the settings say.")
 }
 
 /// Runs the loop until the user leaves.

@@ -173,17 +173,17 @@ fn values(settings: &Settings) -> Value {
             "keepRecentTokens": settings.keep_recent_tokens,
         })
     };
-    let retry = settings.retry();
+    let retry = &settings.retry;
     json!({
         "thinking": settings.default_thinking_level().as_str(),
-        "steering": queue(settings.steering_mode()),
-        "followUp": queue(settings.follow_up_mode()),
+        "steering": queue(settings.steering_mode),
+        "followUp": queue(settings.follow_up_mode),
         "tools": settings.default_tools(),
         "models": settings.enabled_models,
         "skills": settings.skills,
-        "skillCommands": settings.enable_skill_commands(),
-        "compaction": compaction(settings.compaction(None)),
-        "compactionOfModel": compaction(settings.compaction(Some(("p", "m")))),
+        "skillCommands": settings.enable_skill_commands,
+        "compaction": compaction(settings.compaction.of("any", "model")),
+        "compactionOfModel": compaction(settings.compaction.of("p", "m")),
         "branchSummary": settings.branch_summary().reserve_tokens,
         "retry": {
             "enabled": retry.enabled,
@@ -191,15 +191,18 @@ fn values(settings: &Settings) -> Value {
             "baseDelayMs": retry.base_delay_ms,
             "maxAgentDelayMs": retry.max_delay_ms,
         },
-        "maxRetryDelay": settings.provider_retry().max_retry_delay.map(|d| d.as_millis() as u64),
-        "idleTimeout": settings.http_idle_timeout().map_or(0, |d| d.as_millis() as u64),
-        "transport": settings.transport(),
-        "trust": match settings.default_project_trust() {
+        "maxRetryDelay": match retry.provider.max_retry_delay_ms {
+            0 => None,
+            delay => Some(delay),
+        },
+        "idleTimeout": settings.http_idle_timeout.duration().map_or(0, |d| d.as_millis() as u64),
+        "transport": settings.transport,
+        "trust": match settings.default_project_trust {
             ProjectTrustDefault::Ask => "ask",
             ProjectTrustDefault::Always => "always",
             ProjectTrustDefault::Never => "never",
         },
-        "blockImages": settings.block_images(),
+        "blockImages": settings.images.block_images,
         "provider": settings.default_provider,
         "shellPath": settings.shell_path,
     })

@@ -28,7 +28,7 @@ fn an_invalid_key_is_reported_and_the_rest_applies() {
         ),
         (
             json!({ "steeringMode": "x" }),
-            "`steeringMode` is ignored: unknown variant `x`, expected `all` or `one-at-a-time`",
+            "`steeringMode` is ignored: unknown variant `x`, expected `one-at-a-time` or `all`",
         ),
         (json!({ "compaction": { "reserveTokens": -1 } }), "`compaction.reserveTokens` is ignored"),
         (json!({ "compaction": "x" }), "`compaction` is ignored"),
@@ -89,8 +89,8 @@ fn overrides_take_precedence_and_are_never_written() {
     assert_eq!(store.settings().shell_path.as_deref(), Some("project"));
     store.set_overrides(object(json!({ "shellPath": "flag", "retry": { "enabled": false } })));
     assert_eq!(store.settings().shell_path.as_deref(), Some("flag"));
-    assert_eq!(store.settings().retry().max_retries, 1);
-    assert!(!store.settings().retry().enabled);
+    assert_eq!(store.settings().retry.max_retries, 1);
+    assert!(!store.settings().retry.enabled);
     store.update(SettingsScope::Project, |changes| changes.set(&["defaultModel"], "m")).unwrap();
     let written = fs::read_to_string(env.environment.project_directory().join("settings.json"));
     assert_eq!(written.unwrap(), "{\n  \"shellPath\": \"project\",\n  \"defaultModel\": \"m\"\n}");
@@ -116,7 +116,7 @@ fn user_only_keys_are_reported_in_trusted_projects() {
         let expected = format!("`{key}` is ignored in a project's settings");
         assert!(problems.iter().any(|problem| problem.contains(&expected)), "{problems:?}");
     }
-    assert_eq!(store.settings().executor(), ExecutorSpec::Local);
+    assert_eq!(store.settings().executor, ExecutorSpec::Local);
 }
 
 #[test]
@@ -128,16 +128,16 @@ fn queue_and_file_settings_are_read() {
         "executor": "ssh:host:/work",
     })));
     let settings = store.settings();
-    assert_eq!(settings.steering_mode(), QueueMode::All);
-    assert_eq!(settings.steering_delivery(), SteeringDelivery::AfterTool);
-    assert_eq!(settings.changed_files(), ChangedFilePolicy::Refuse);
-    assert_eq!(settings.executor(), "ssh:host:/work".parse().unwrap());
+    assert_eq!(settings.steering_mode, QueueMode::All);
+    assert_eq!(settings.steering_delivery, SteeringDelivery::AfterTool);
+    assert_eq!(settings.changed_files, ChangedFilePolicy::Refuse);
+    assert_eq!(settings.executor, "ssh:host:/work".parse().unwrap());
     let store = SettingsStore::in_memory(Map::new());
     let settings = store.settings();
-    assert_eq!(settings.follow_up_mode(), QueueMode::OneAtATime);
-    assert_eq!(settings.steering_delivery(), SteeringDelivery::AfterTurn);
-    assert_eq!(settings.changed_files(), ChangedFilePolicy::Note);
-    assert_eq!(settings.executor(), ExecutorSpec::Local);
+    assert_eq!(settings.follow_up_mode, QueueMode::OneAtATime);
+    assert_eq!(settings.steering_delivery, SteeringDelivery::AfterTurn);
+    assert_eq!(settings.changed_files, ChangedFilePolicy::Note);
+    assert_eq!(settings.executor, ExecutorSpec::Local);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn keys_without_effect_and_unknown_keys_are_listed() {
 
 #[test]
 fn settings_of_the_screen_are_read_within_their_limits() {
-    use pi_config::settings::{ImageProtocol, MermaidMode, QuietStartup, TuiMode};
+    use pi_config::settings::{HeaderWord, ImageProtocol, MermaidMode, QuietStartup, TuiMode};
     let settings = json!({
         "tuiMode": "regular",
         "theme": " ",
@@ -182,15 +182,18 @@ fn settings_of_the_screen_are_read_within_their_limits() {
         "externalEditor": "vi -R",
         "vimMode": true,
     });
-    let screen = SettingsStore::in_memory(object(settings)).settings().screen();
-    assert_eq!((screen.mode, screen.theme), (TuiMode::Regular, None));
-    assert_eq!(screen.quiet_startup, QuietStartup::Header);
+    let store = SettingsStore::in_memory(object(settings));
+    let screen = &store.settings().screen;
+    let (terminal, markdown) = (&screen.terminal, &screen.markdown);
+    assert_eq!((screen.mode, screen.theme.as_str()), (TuiMode::Regular, " "));
+    assert_eq!(screen.quiet_startup, QuietStartup::Except(HeaderWord::Header));
     assert_eq!((screen.editor_padding, screen.menu_rows), (3, 3));
-    assert_eq!(screen.wheel_lines, Some(3));
-    assert_eq!(screen.image_protocol, Some(ImageProtocol::None));
-    assert_eq!((screen.hyperlinks, screen.true_color, screen.mouse), (Some(true), None, false));
-    assert_eq!((screen.mermaid, screen.code_indent.as_str()), (MermaidMode::Off, ""));
-    assert!(screen.skip_branch_summary_prompt && screen.vim);
+    assert_eq!(screen.wheel_lines.lines(), Some(3));
+    assert_eq!(terminal.images.protocol(), Some(ImageProtocol::None));
+    assert_eq!((terminal.hyperlinks.flag(), terminal.true_color.flag()), (Some(true), None));
+    assert!(!terminal.mouse);
+    assert_eq!((markdown.mermaid, markdown.code_indent.as_str()), (MermaidMode::Off, ""));
+    assert!(store.settings().branch_summary.skip_prompt && screen.vim);
     assert_eq!(screen.external_editor.as_deref(), Some("vi -R"));
 }
 
@@ -210,7 +213,7 @@ fn invalid_settings_of_the_screen_are_ignored_and_reported() {
         let store = SettingsStore::load(&env.environment, true);
         let problems: Vec<String> = store.diagnostics().iter().map(ToString::to_string).collect();
         assert!(problems.len() == 1 && problems[0].contains(expected), "{settings}: {problems:?}");
-        assert_eq!(store.settings().screen(), Settings::default().screen(), "{settings}");
+        assert_eq!(store.settings(), &Settings::default(), "{settings}");
     }
 }
 
@@ -219,8 +222,8 @@ fn a_project_does_not_choose_the_editor_that_runs() {
     let env = ConfigEnv::new();
     env.project("settings.json", r#"{"externalEditor": "evil", "theme": "dark"}"#);
     let store = SettingsStore::load(&env.environment, true);
-    let screen = store.settings().screen();
-    assert_eq!((screen.external_editor, screen.theme.as_deref()), (None, Some("dark")));
+    let screen = &store.settings().screen;
+    assert_eq!((&screen.external_editor, screen.theme.as_str()), (&None, "dark"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) fn run(app: &mut App, _argument: &str) {
     app.keymap = keymap;
     publish::keys(&app.ui, &app.keymap);
     let theme = app.preferences.theme.clone();
-    let theme = app.themes.select(theme.as_deref().unwrap_or("system"));
+    let theme = app.themes.select(&theme);
     let problems: Vec<String> = problems.into_iter().chain(theme.err()).collect();
     let runtime = app.runtime.clone();
     app.tasks.spawn(async move { runtime.reload().await }, move |app, found| {

@@ -32,7 +32,7 @@ fn open(app: &mut App, at: Option<&str>) {
         Err(error) => return app.error(error.to_string()),
     };
     app.panels.open_then(panel, |app, answer| match answer {
-        Answer::Go { entry } if app.preferences.skip_branch_summary_prompt => {
+        Answer::Go { entry } if app.settings.settings().branch_summary.skip_prompt => {
             navigate(app, entry, Navigation::default());
         }
         Answer::Go { entry } => ask_for_summary(app, entry),

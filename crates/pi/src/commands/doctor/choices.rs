@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pi_coding_agent::config::settings::KEYS;
+use pi_coding_agent::config::settings::keys;
 use pi_coding_agent::config::{SettingsStore, Trust, needs_trust};
 use pi_coding_agent::guard::{GuardError, GuardPlan, rules};
 use pi_coding_agent::hooks::configured_hooks;
@@ -53,7 +53,7 @@ pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
         findings.push(Finding::warning(ABOUT, message, fix));
     }
     for name in settings.unknown_keys() {
-        let near = suggest::nearest(name, KEYS.iter().map(|key| key.name));
+        let near = suggest::nearest(name, keys().map(|key| key.name));
         let fix = near.map_or_else(
             || "Remove it unless another program uses it.".to_owned(),
             |near| format!("Did you mean `{near}`?"),
