@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use pi_tui::input::{Input, Keymap};
-use pi_tui::{Lines, View};
+use pi_tui::{Line, LineCache, Lines, View};
 
 use tokio::sync::Notify;
 
@@ -17,20 +17,26 @@ use super::tasks::Effect;
 /// `E` is what the panel answers with; a panel without answers reports through a channel. The answer
 /// goes to the caller of `prelude`, or becomes an effect on the application ([`Panels::open_then`]).
 ///
-/// Contract: `render` caches its lines until something changes. `handle` returns at once; slow work
-/// is started by an effect.
+/// Contract: the lines change only by input, with the view, or if `update` returns true; the caller
+/// keeps them until then. `handle` returns at once; slow work is started by an effect.
 pub(super) trait Panel<E = Infallible> {
     /// Returns the lines, borders included.
-    fn render(&mut self, view: View<'_>) -> Lines;
+    fn render(&mut self, view: View<'_>) -> Vec<Line>;
 
     /// Handles a key, a paste or a click on the panel (rows and columns count from its corner).
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<E>;
+
+    /// Takes what work in the background has found, before a frame. Returns true if the lines
+    /// change.
+    fn update(&mut self) -> bool {
+        false
+    }
 
     /// Called when the panel is closed from outside, such as by the end of a dialog's time.
     fn closed(&mut self) {}
 
     /// Returns what is notified when work in the background has something to show. The panel takes
-    /// it with its next `render`.
+    /// it with its next `update`.
     fn background(&self) -> Option<&Notify> {
         None
     }
@@ -53,6 +59,18 @@ pub(super) enum PanelEvent<E = Infallible> {
     Do(E),
 }
 
+impl<E> PanelEvent<E> {
+    /// Returns the event with another answer.
+    pub(super) fn map<F>(self, change: impl FnOnce(E) -> F) -> PanelEvent<F> {
+        match self {
+            Self::Ignored => PanelEvent::Ignored,
+            Self::Changed => PanelEvent::Changed,
+            Self::Close(answer) => PanelEvent::Close(answer.map(change)),
+            Self::Do(answer) => PanelEvent::Do(change(answer)),
+        }
+    }
+}
+
 /// Identity of an open panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PanelId(u64);
@@ -61,11 +79,13 @@ pub(super) struct PanelId(u64);
 pub(super) struct Panels<S> {
     next: u64,
     open: Vec<(PanelId, Box<dyn Panel<Effect<S>>>)>,
+    /// Lines of the panel that is shown.
+    lines: LineCache,
 }
 
 impl<S> Default for Panels<S> {
     fn default() -> Self {
-        Self { next: 0, open: Vec::new() }
+        Self { next: 0, open: Vec::new(), lines: LineCache::default() }
     }
 }
 
@@ -85,6 +105,7 @@ impl<S: 'static> Panels<S> {
         let id = PanelId(self.next);
         let panel = Answering { panel, then: Rc::new(then), answer: PhantomData };
         self.open.push((id, Box::new(panel)));
+        self.lines.clear();
         id
     }
 
@@ -100,6 +121,7 @@ impl<S: 'static> Panels<S> {
     pub(super) fn close(&mut self, id: PanelId) -> bool {
         let Some(at) = self.open.iter().position(|(other, _)| *other == id) else { return false };
         let (_, mut panel) = self.open.remove(at);
+        self.lines.clear();
         panel.closed();
         true
     }
@@ -113,10 +135,24 @@ impl<S: 'static> Panels<S> {
         self.open.last().and_then(|(_, panel)| panel.next_change())
     }
 
-    /// Returns the panel that is shown.
-    pub(super) fn top(&mut self) -> Option<(PanelId, &mut dyn Panel<Effect<S>>)> {
+    /// Returns the lines of the panel that is shown.
+    pub(super) fn render(&mut self, view: View<'_>) -> Option<Lines> {
+        let (_, panel) = self.open.last_mut()?;
+        if panel.update() {
+            self.lines.clear();
+        }
+        Some(self.lines.get(view, || panel.render(view)))
+    }
+
+    /// Passes input to the panel that is shown.
+    pub(super) fn handle(
+        &mut self,
+        input: &Input,
+        keymap: &Keymap,
+    ) -> Option<(PanelId, PanelEvent<Effect<S>>)> {
         let (id, panel) = self.open.last_mut()?;
-        Some((*id, &mut **panel))
+        self.lines.clear();
+        Some((*id, panel.handle(input, keymap)))
     }
 }
 
@@ -133,21 +169,20 @@ where
     P: Panel<A>,
     F: Fn(&mut S, A) + 'static,
 {
-    fn render(&mut self, view: View<'_>) -> Lines {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         self.panel.render(view)
     }
 
+    fn update(&mut self) -> bool {
+        self.panel.update()
+    }
+
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Effect<S>> {
-        let effect = |answer: A| -> Effect<S> {
+        let event = self.panel.handle(input, keymap);
+        event.map(|answer| -> Effect<S> {
             let then = self.then.clone();
             Box::new(move |state: &mut S| then(state, answer))
-        };
-        match self.panel.handle(input, keymap) {
-            PanelEvent::Ignored => PanelEvent::Ignored,
-            PanelEvent::Changed => PanelEvent::Changed,
-            PanelEvent::Close(answer) => PanelEvent::Close(answer.map(effect)),
-            PanelEvent::Do(answer) => PanelEvent::Do(effect(answer)),
-        }
+        })
     }
 
     fn closed(&mut self) {

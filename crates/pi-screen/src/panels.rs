@@ -1,21 +1,18 @@
 //! The panels: what replaces the editor for a while. One file or directory per panel.
 
 pub(super) mod approval;
-pub(super) mod choice;
 pub(super) mod copy;
 pub(super) mod custom;
 pub(super) mod dialog;
 mod dialog_frame;
-mod entry;
+pub(super) mod entry;
 mod exact;
 pub(super) mod fork;
 mod frame;
-pub(super) mod line;
 pub(super) mod login;
-pub(super) mod logout;
 pub(super) mod model;
-mod providers;
-mod question;
+pub(super) mod providers;
+pub(super) mod question;
 pub(super) mod resources;
 pub(super) mod resume;
 pub(super) mod scoped_models;

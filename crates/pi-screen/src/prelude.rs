@@ -63,12 +63,8 @@ impl Prelude {
         panel: &mut dyn Panel<A>,
     ) -> Result<Option<A>, Outcome> {
         let depth = self.display.capabilities.color_depth;
-        let (mut themes, _) = Themes::new(
-            &preferences.theme,
-            depth,
-            environment,
-            &[themes::directory(environment)],
-        );
+        let (mut themes, _) =
+            Themes::new(&preferences.theme, depth, environment, &[themes::directory(environment)]);
         self.display.show_colors(&mut themes);
         self.display.request_frame_now();
         let answer = self.run(&mut themes, keymap, panel).await;
@@ -90,6 +86,7 @@ impl Prelude {
                 let size = self.display.size();
                 let theme = themes.current();
                 let view = View { width: size.columns, rows: size.rows, theme: &theme };
+                panel.update();
                 let lines = panel.render(view);
                 self.display.draw(&mut blocks, &lines, &[], view, now);
             }

@@ -14,8 +14,8 @@ pub(crate) fn render(app: &mut App, view: View<'_>, now: Instant) -> Vec<Line> {
     let above = app.widgets.render(WidgetPlacement::AboveEditor, view);
     lines.push(Line::new());
     lines.extend(above);
-    match app.panels.top() {
-        Some((_, panel)) => lines.extend(panel.render(view).iter().cloned()),
+    match app.panels.render(view) {
+        Some(panel) => lines.extend(panel.iter().cloned()),
         None => match app.mounts.editor(view) {
             Some(editor) => lines.extend(editor),
             None => {

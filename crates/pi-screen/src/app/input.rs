@@ -82,8 +82,8 @@ fn decided(app: &App, input: &Input) -> InputDecision {
 }
 
 fn panel(app: &mut App, input: &Input) {
-    let Some((id, panel)) = app.panels.top() else { return };
-    match panel.handle(input, &app.keymap) {
+    let Some((id, event)) = app.panels.handle(input, &app.keymap) else { return };
+    match event {
         PanelEvent::Ignored => {
             if let Input::Key(key) = input {
                 viewport::key(app, key);

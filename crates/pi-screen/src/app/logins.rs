@@ -15,7 +15,7 @@ use pi_web::oauth::{Interaction as _, LoginOptions, Prompt, PromptKind};
 use crate::app::App;
 use crate::panels::login::flow::{FlowPanel, ScreenInteraction};
 use crate::panels::login::{Login, LoginPanel, Provider, Ways};
-use crate::panels::logout::LogoutPanel;
+use crate::panels::providers::ProviderList;
 
 /// Returns the models and logins of the session, with those of extensions.
 fn registry(app: &App) -> ModelRegistry {
@@ -249,7 +249,8 @@ pub(crate) fn close(app: &mut App, wanted: &str) {
         return app.status(text);
     }
     if wanted.is_empty() {
-        let panel = LogoutPanel::new(stored, &app.keymap);
+        let title = "Select provider to logout:";
+        let panel = ProviderList::new(title, stored, &app.keymap);
         app.panels.open_then(panel, remove);
         return;
     }

@@ -7,7 +7,7 @@ use pi_coding_agent::{AgentOptions, Environment};
 
 use crate::app::App;
 use crate::keys;
-use crate::panels::trust::{Decision, TrustPanel};
+use crate::panels::trust::{self, Decision};
 use crate::preferences::Preferences;
 use crate::prelude::Prelude;
 use pi_protocol::Outcome;
@@ -23,7 +23,7 @@ pub(crate) async fn ask(
     let environment = options.environment.clone();
     let (keymap, _) = keys::load(&environment);
     let files = files_that_need_trust(&environment.cwd, environment.home.as_deref());
-    let mut panel = TrustPanel::before_start(&environment.cwd, &files, &keymap);
+    let mut panel = trust::before_start(&environment.cwd, &files, &keymap);
     let decision = prelude.ask(&environment, preferences, &keymap, &mut panel).await?;
     let decision = decision.unwrap_or(Decision::Once { is_trusted: false });
     let stored = store(&environment, &decision);
@@ -53,7 +53,7 @@ pub(crate) fn change(app: &mut App) {
     };
     let is_trusted = app.settings.is_trusted();
     let directory: PathBuf = directory.canonicalize().unwrap_or(directory);
-    let panel = TrustPanel::change(&directory, is_trusted, stored.as_ref(), &app.keymap);
+    let panel = trust::change(&directory, is_trusted, stored.as_ref(), &app.keymap);
     app.panels.open_then(panel, |app, decision| match store(&app.environment, &decision) {
         Ok(()) => app.status("The decision is stored and applies when pi starts again"),
         Err(error) => app.error(format!("the decision was not stored: {error}")),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
-use pi_tui::{InputEvent, InputLine, Line, LineCache, Lines, Token, View};
+use pi_tui::{InputEvent, InputLine, Line, LineCache, Token, View};
 use tokio::sync::oneshot;
 
 use super::super::panel::{Panel, PanelEvent};
@@ -39,7 +39,6 @@ pub(crate) struct ApprovalPanel {
     answer: Option<oneshot::Sender<Option<ApprovalDecision>>>,
     /// The description, which may be long and depends only on the width.
     description: LineCache,
-    cache: LineCache,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +81,6 @@ impl ApprovalPanel {
             shown: None,
             answer: Some(answer),
             description: LineCache::default(),
-            cache: LineCache::default(),
         }
     }
 
@@ -174,12 +172,9 @@ impl ApprovalPanel {
 }
 
 impl Panel for ApprovalPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         self.shown.get_or_insert_with(Instant::now);
-        let mut cache = std::mem::take(&mut self.cache);
-        let lines = cache.get(view, || self.lines(view));
-        self.cache = cache;
-        lines
+        self.lines(view)
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
@@ -187,7 +182,6 @@ impl Panel for ApprovalPanel {
             // Not passed on: in the editor or elsewhere the key would be as surprising.
             return PanelEvent::Changed;
         }
-        self.cache.clear();
         if self.reason.is_some() {
             return self.give_reason(input, keymap);
         }

@@ -1,7 +1,7 @@
 //! A component of an extension in place of the editor.
 
 use pi_tui::input::{Input, Keymap};
-use pi_tui::{Component as _, Lines, View};
+use pi_tui::{Component as _, Line, View};
 
 use super::super::components::Adapter;
 use super::super::panel::{Panel, PanelEvent};
@@ -10,8 +10,12 @@ use super::super::panel::{Panel, PanelEvent};
 pub(crate) struct CustomPanel(pub(crate) Adapter);
 
 impl Panel for CustomPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        pi_tui::Component::render(&mut self.0, view)
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        self.0.render(view).to_vec()
+    }
+
+    fn update(&mut self) -> bool {
+        true
     }
 
     fn handle(&mut self, input: &Input, _keymap: &Keymap) -> PanelEvent {

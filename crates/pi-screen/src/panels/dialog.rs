@@ -9,13 +9,13 @@ use pi_coding_agent::extension::{Dialog, DialogAnswer};
 use pi_tui::editor::{Border, Editor, EditorEvent};
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::Item;
-use pi_tui::{Component as _, InputLine, Line, LineCache, Lines, NoCompleter, Token, View};
+use pi_tui::{Component as _, Line, NoCompleter, Token, View};
 use tokio::sync::oneshot;
 
 use super::super::panel::{Panel, PanelEvent};
 use super::dialog_frame::{Hints, border, indented, inner};
 use super::entry::Entry;
-use super::question::{Answer, Question, title_lines};
+use super::question::{Question, title_lines};
 
 /// A dialog. It sends its answer once; closed from outside, it sends none.
 pub(crate) struct DialogPanel {
@@ -24,7 +24,6 @@ pub(crate) struct DialogPanel {
     /// The seconds that the last frame showed.
     shown_seconds: Option<u64>,
     answer: Option<oneshot::Sender<Option<DialogAnswer>>>,
-    cache: LineCache,
 }
 
 enum Kind {
@@ -59,7 +58,7 @@ impl DialogPanel {
                 Kind::Question(Box::new(Question::new(&title, &message, items.into(), keymap)))
             }
             Dialog::Input { title, placeholder } => {
-                let entry = Entry::new(&title, InputLine::new(), keymap);
+                let entry = Entry::new(&title, keymap);
                 Kind::Entry(Box::new(entry.placeholder(placeholder)))
             }
             Dialog::Editor { title, prefill } => {
@@ -73,7 +72,6 @@ impl DialogPanel {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             shown_seconds: None,
             answer: Some(answer),
-            cache: LineCache::default(),
         }
     }
 
@@ -93,32 +91,30 @@ impl DialogPanel {
 }
 
 impl Panel for DialogPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         let seconds = self.seconds(Instant::now());
-        if self.shown_seconds != seconds {
-            self.shown_seconds = seconds;
-            self.cache.clear();
-        }
-        let kind = &mut self.kind;
-        self.cache.get(view, || match kind {
+        self.shown_seconds = seconds;
+        match &mut self.kind {
             Kind::Question(question) => question.lines(view, seconds),
             Kind::Entry(entry) => entry.lines(view, seconds),
             Kind::Editing(editing) => editing.lines(view, seconds),
-        })
+        }
+    }
+
+    fn update(&mut self) -> bool {
+        self.shown_seconds != self.seconds(Instant::now())
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
-        self.cache.clear();
-        let answer = match &mut self.kind {
+        let event = match &mut self.kind {
             Kind::Question(question) => question.handle(input, keymap),
             Kind::Entry(entry) => entry.handle(input, keymap).map(DialogAnswer::Text),
             Kind::Editing(editing) => editing.handle(input, keymap).map(DialogAnswer::Text),
         };
-        match answer {
-            Answer::Ignored => PanelEvent::Ignored,
-            Answer::Changed => PanelEvent::Changed,
-            Answer::Chosen(answer) => self.close(Some(answer)),
-            Answer::Cancelled => self.close(None),
+        match event {
+            PanelEvent::Ignored => PanelEvent::Ignored,
+            PanelEvent::Close(answer) => self.close(answer),
+            _ => PanelEvent::Changed,
         }
     }
 
@@ -140,19 +136,19 @@ impl Editing {
         Self { title, editor, hints: Hints::new(keymap, &hints) }
     }
 
-    fn handle(&mut self, input: &Input, keymap: &Keymap) -> Answer<String> {
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<String> {
         if let Input::Key(key) = input
             && keymap.is(key, "tui.select.cancel")
             && !self.editor.wants(key, keymap)
         {
-            return Answer::Cancelled;
+            return PanelEvent::Close(None);
         }
         // The text as it is, not trimmed as for a prompt.
         let text = self.editor.text();
         match self.editor.handle(input, keymap, &mut NoCompleter) {
-            EditorEvent::Submit(_) => Answer::Chosen(text),
-            EditorEvent::Ignored => Answer::Ignored,
-            _ => Answer::Changed,
+            EditorEvent::Submit(_) => PanelEvent::Close(Some(text)),
+            EditorEvent::Ignored => PanelEvent::Ignored,
+            _ => PanelEvent::Changed,
         }
     }
 

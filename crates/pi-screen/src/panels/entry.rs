@@ -3,11 +3,12 @@
 use pi_tui::input::{Input, Keymap};
 use pi_tui::{InputEvent, InputLine, Line, Token, View, text};
 
+use super::super::panel::{Panel, PanelEvent};
 use super::dialog_frame::{Hints, framed, inner};
-use super::question::{Answer, title_lines};
+use super::question::title_lines;
 
 /// A line of input with a title.
-pub(super) struct Entry {
+pub(crate) struct Entry {
     title: String,
     /// Text below the title.
     message: String,
@@ -17,15 +18,20 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn new(title: &str, line: InputLine, keymap: &Keymap) -> Self {
+    pub(crate) fn new(title: &str, keymap: &Keymap) -> Self {
         let hints = [("tui.input.submit", "submit"), ("tui.select.cancel", "cancel")];
         Self {
             title: title.to_owned(),
             message: String::new(),
             placeholder: None,
-            line,
+            line: InputLine::new(),
             hints: Hints::new(keymap, &hints),
         }
+    }
+
+    /// Hides what is entered.
+    pub(super) fn masked(self) -> Self {
+        Self { line: InputLine::masked(), ..self }
     }
 
     /// Sets a text below the title.
@@ -36,15 +42,6 @@ impl Entry {
     /// Sets a text that is shown while nothing is entered.
     pub(super) fn placeholder(self, placeholder: Option<String>) -> Self {
         Self { placeholder, ..self }
-    }
-
-    pub(super) fn handle(&mut self, input: &Input, keymap: &Keymap) -> Answer<String> {
-        match self.line.handle(input, keymap) {
-            InputEvent::Submit(text) => Answer::Chosen(text),
-            InputEvent::Cancel => Answer::Cancelled,
-            InputEvent::Changed | InputEvent::Handled => Answer::Changed,
-            _ => Answer::Ignored,
-        }
     }
 
     /// Returns the lines. `countdown` is the time that is left, in seconds.
@@ -69,5 +66,20 @@ impl Entry {
         body.extend(self.hints.lines(inside));
         body.push(Line::new());
         framed(&body, view)
+    }
+}
+
+impl Panel<String> for Entry {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        self.lines(view, None)
+    }
+
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<String> {
+        match self.line.handle(input, keymap) {
+            InputEvent::Submit(text) => PanelEvent::Close(Some(text)),
+            InputEvent::Cancel => PanelEvent::Close(None),
+            InputEvent::Changed | InputEvent::Handled => PanelEvent::Changed,
+            _ => PanelEvent::Ignored,
+        }
     }
 }

@@ -1,12 +1,10 @@
 //! The messages of the user, to fork from one of them.
 
-use std::rc::Rc;
-
 use pi_coding_agent::session::UserMessageInfo;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::layout::rule;
 use pi_tui::list::{ListEvent, Selection};
-use pi_tui::{Line, Lines, Style, Token, View, text};
+use pi_tui::{Line, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
 
@@ -38,7 +36,7 @@ impl ForkPanel {
 }
 
 impl Panel<String> for ForkPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         let theme = view.theme;
         let border = rule(view.width, theme.fg(Token::Border));
         let cut = |line: Line| text::truncate(&line, view.width, "…");
@@ -59,7 +57,7 @@ impl Panel<String> for ForkPanel {
         }
         lines.extend(self.selection.position(theme));
         lines.push(border);
-        Rc::from(lines)
+        lines
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<String> {

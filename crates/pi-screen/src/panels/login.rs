@@ -8,13 +8,13 @@ mod tests;
 
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::Item;
-use pi_tui::{InputLine, Line, LineCache, Lines, View};
+use pi_tui::{Line, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::entry::Entry;
 use super::providers::ProviderList;
 pub(crate) use super::providers::{Provider, Ways};
-use super::question::{Answer, Question};
+use super::question::Question;
 
 /// The choice of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,6 @@ pub(crate) struct LoginPanel {
     providers: Vec<Provider>,
     /// Returns what is wrong with a key.
     check: fn(&str) -> Option<&'static str>,
-    cache: LineCache,
 }
 
 enum Step {
@@ -72,7 +71,7 @@ impl LoginPanel {
             Some(provider) if !provider.ways.account => key_step(provider, None, keymap),
             provider => method_step(provider, keymap),
         };
-        Self { steps: vec![first], providers, check, cache: LineCache::default() }
+        Self { steps: vec![first], providers, check }
     }
 
     /// Goes back; the first step closes the panel.
@@ -143,54 +142,52 @@ fn key_step(provider: Provider, problem: Option<&str>, keymap: &Keymap) -> Step 
         None => format!("\nEnter {} API key", provider.name),
         Some(problem) => format!("\nThis is no key: it {problem}. Enter {} API key", provider.name),
     };
-    let entry = Entry::new(&title, InputLine::masked(), keymap).message(&message);
+    let entry = Entry::new(&title, keymap).masked().message(&message);
     Step::Key { provider, entry: Box::new(entry) }
 }
 
 impl Panel<Login> for LoginPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        let step = self.steps.last_mut();
-        self.cache.get(view, || match step {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        match self.steps.last_mut() {
             Some(Step::Method { question, .. }) => question.lines(view, None),
-            Some(Step::Provider { list, .. }) => list.lines(view),
+            Some(Step::Provider { list, .. }) => list.render(view),
             Some(Step::Key { entry, .. }) => entry.lines(view, None),
             None => vec![Line::new()],
-        })
+        }
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Login> {
-        self.cache.clear();
-        let answer = match self.steps.last_mut() {
+        let event = match self.steps.last_mut() {
             Some(Step::Method { question, provider }) => match question.handle(input, keymap) {
-                Answer::Chosen(method) => {
+                PanelEvent::Close(Some(method)) => {
                     let provider = provider.clone();
                     return self.choose(method, provider, keymap);
                 }
-                other => other.map(|_| ()),
+                other => other.map(drop),
             },
             Some(Step::Provider { method, list }) => match list.handle(input, keymap) {
-                Answer::Chosen(provider) => {
+                PanelEvent::Close(Some(provider)) => {
                     let method = *method;
                     return self.choose(method, Some(provider), keymap);
                 }
-                other => other.map(|_| ()),
+                other => other.map(drop),
             },
             Some(Step::Key { provider, entry }) => match entry.handle(input, keymap) {
-                Answer::Chosen(key) => {
+                PanelEvent::Close(Some(key)) => {
                     let (provider, key) = (provider.clone(), key.trim().to_owned());
                     return match (self.check)(&key) {
                         None => PanelEvent::Close(Some(Login::Key { provider, key })),
                         problem => self.replace(key_step(provider, problem, keymap)),
                     };
                 }
-                other => other.map(|_| ()),
+                other => other.map(drop),
             },
-            None => Answer::Cancelled,
+            None => PanelEvent::Close(None),
         };
-        match answer {
-            Answer::Ignored => PanelEvent::Ignored,
-            Answer::Changed | Answer::Chosen(()) => PanelEvent::Changed,
-            Answer::Cancelled => self.back(),
+        match event {
+            PanelEvent::Ignored => PanelEvent::Ignored,
+            PanelEvent::Close(_) => self.back(),
+            _ => PanelEvent::Changed,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pi_ai::Model;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{FilterList, ListEvent};
-use pi_tui::{Line, LineCache, Lines, Token, View};
+use pi_tui::{Line, Token, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame::{self, ModelRow};
@@ -30,6 +30,39 @@ pub(crate) enum Answer {
 
 /// The models that are found while the panel is open; `None` as long as they are searched.
 pub(crate) type Found = Rc<RefCell<Option<Vec<Arc<Model>>>>>;
+
+/// The search for model servers on this machine.
+pub(super) struct ServerSearch {
+    found: Found,
+    is_done: bool,
+}
+
+impl ServerSearch {
+    pub(super) fn new(found: Found) -> Self {
+        Self { found, is_done: false }
+    }
+
+    /// Takes the models that were found meanwhile.
+    pub(super) fn take(&mut self) -> Option<Vec<Arc<Model>>> {
+        let found = self.found.borrow_mut().take()?;
+        self.is_done = true;
+        Some(found)
+    }
+
+    /// Returns the state of the search.
+    pub(super) fn line(&self, view: View<'_>) -> Line {
+        match self.is_done {
+            true => Line::styled(
+                "  Model servers on this machine are listed.",
+                view.theme.fg(Token::Success),
+            ),
+            false => Line::styled(
+                "  Looking for model servers on this machine…",
+                view.theme.fg(Token::Muted),
+            ),
+        }
+    }
+}
 
 /// Input of the panel.
 pub(crate) struct Options<'a> {
@@ -53,10 +86,8 @@ pub(crate) struct ModelPanel {
     current: Option<Arc<Model>>,
     default: Option<(String, String)>,
     list: FilterList<Arc<Model>>,
-    found: Found,
-    is_searching: bool,
+    servers: ServerSearch,
     keys: Keys,
-    lines: LineCache,
 }
 
 /// Keys, which the user can change.
@@ -85,15 +116,13 @@ impl ModelPanel {
             current,
             default,
             list,
-            found,
-            is_searching: true,
+            servers: ServerSearch::new(found),
             keys: Keys {
                 confirm: keymap.label("tui.select.confirm"),
                 save: keymap.label("app.models.save"),
                 cancel: keymap.label("tui.select.cancel"),
                 tab: keymap.label("tui.input.tab"),
             },
-            lines: LineCache::default(),
         };
         panel.sort();
         panel.filter();
@@ -113,20 +142,19 @@ impl ModelPanel {
     fn filter(&mut self) {
         let models = if self.shows_scope { &self.scoped } else { &self.available };
         self.list.set_items(models.clone());
-        self.lines.clear();
     }
 
     /// Takes the models that were found meanwhile. The selected one stays selected.
-    fn take_found(&mut self) {
-        let Some(found) = self.found.borrow_mut().take() else { return };
+    fn take_found(&mut self) -> bool {
+        let Some(found) = self.servers.take() else { return false };
         let selected = self.list.selected().cloned();
-        self.is_searching = false;
         self.available = found;
         self.sort();
         self.filter();
         let same =
             |model: &Arc<Model>| selected.as_ref().is_some_and(|other| is_same(model, other));
         self.list.select_where(same);
+        true
     }
 
     fn is_usable(&self, model: &Model) -> bool {
@@ -162,13 +190,7 @@ impl ModelPanel {
             lines.push(Line::styled(format!("  Model Name: {}", model.name), muted));
         }
         lines.push(Line::new());
-        lines.push(match self.is_searching {
-            true => Line::styled("  Looking for model servers on this machine…", muted),
-            false => Line::styled(
-                "  Model servers on this machine are listed.",
-                theme.fg(Token::Success),
-            ),
-        });
+        lines.push(self.servers.line(view));
         lines.push(Line::new());
         let Keys { confirm, save, cancel, .. } = &self.keys;
         let hints = [
@@ -218,17 +240,16 @@ fn is_default(default: &Option<(String, String)>, model: &Model) -> bool {
 }
 
 impl Panel<Answer> for ModelPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        self.take_found();
-        let mut cache = std::mem::take(&mut self.lines);
-        let lines = cache.get(view, || frame::bordered(self.content(view), view));
-        self.lines = cache;
-        lines
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        frame::bordered(self.content(view), view)
+    }
+
+    fn update(&mut self) -> bool {
+        self.take_found()
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
         self.take_found();
-        self.lines.clear();
         if let Input::Key(key) = input {
             if keymap.is(key, "app.models.save") {
                 return self.choose(Answer::UseAsDefault);

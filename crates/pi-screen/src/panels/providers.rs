@@ -4,8 +4,8 @@ use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
 use pi_tui::{Line, Token, View};
 
+use super::super::panel::{Panel, PanelEvent};
 use super::dialog_frame::{Hints, framed, inner};
-use super::question::Answer;
 
 /// The providers that are visible at once.
 const ROWS: usize = 8;
@@ -33,14 +33,14 @@ pub(crate) struct Ways {
 }
 
 /// A list of providers with a search.
-pub(super) struct ProviderList {
+pub(crate) struct ProviderList {
     title: &'static str,
     list: SelectList<Provider>,
     hints: Hints,
 }
 
 impl ProviderList {
-    pub(super) fn new(title: &'static str, providers: Vec<Provider>, keymap: &Keymap) -> Self {
+    pub(crate) fn new(title: &'static str, providers: Vec<Provider>, keymap: &Keymap) -> Self {
         let item = |provider: Provider| {
             let mark = match &provider.source {
                 Some(source) => format!("✓ {source}"),
@@ -54,20 +54,10 @@ impl ProviderList {
             [("↑↓", "navigate"), ("tui.select.confirm", "select"), ("tui.select.cancel", "back")];
         Self { title, list: SelectList::new(items, ROWS), hints: Hints::new(keymap, &hints) }
     }
+}
 
-    pub(super) fn handle(&mut self, input: &Input, keymap: &Keymap) -> Answer<Provider> {
-        match self.list.handle_input(input, keymap) {
-            ListEvent::Ignored => Answer::Ignored,
-            ListEvent::Moved => Answer::Changed,
-            ListEvent::Cancelled => Answer::Cancelled,
-            _ => {
-                let selected = self.list.selected().map(|item| item.value.clone());
-                selected.map_or(Answer::Ignored, Answer::Chosen)
-            }
-        }
-    }
-
-    pub(super) fn lines(&mut self, view: View<'_>) -> Vec<Line> {
+impl Panel<Provider> for ProviderList {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         let inside = inner(view);
         let title = Line::styled(self.title, inside.theme.fg(Token::Accent).bold());
         let search = self.list.search_line(inside);
@@ -77,5 +67,16 @@ impl ProviderList {
         body.extend(self.hints.lines(inside));
         body.push(Line::new());
         framed(&body, view)
+    }
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Provider> {
+        match self.list.handle_input(input, keymap) {
+            ListEvent::Ignored => PanelEvent::Ignored,
+            ListEvent::Moved => PanelEvent::Changed,
+            ListEvent::Cancelled => PanelEvent::Close(None),
+            _ => match self.list.selected() {
+                Some(item) => PanelEvent::Close(Some(item.value.clone())),
+                None => PanelEvent::Ignored,
+            },
+        }
     }
 }

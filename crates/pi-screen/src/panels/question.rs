@@ -4,6 +4,7 @@ use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
 use pi_tui::{Line, Token, View, text};
 
+use super::super::panel::{Panel, PanelEvent};
 use super::dialog_frame::{Hints, framed, inner};
 use super::scroll::Scroll;
 
@@ -11,7 +12,7 @@ use super::scroll::Scroll;
 const ROWS: usize = 10;
 
 /// A question with a list of answers.
-pub(super) struct Question<T> {
+pub(crate) struct Question<T> {
     title: String,
     /// Text below the title.
     message: String,
@@ -19,30 +20,23 @@ pub(super) struct Question<T> {
     scroll: Scroll,
     scroll_keys: String,
     hints: Hints,
-}
-
-/// Meaning of a key for a question.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer<T> {
-    Ignored,
-    Changed,
-    Chosen(T),
-    Cancelled,
-}
-
-impl<T> Answer<T> {
-    /// Returns the answer with another value.
-    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Answer<U> {
-        match self {
-            Self::Ignored => Answer::Ignored,
-            Self::Changed => Answer::Changed,
-            Self::Chosen(value) => Answer::Chosen(change(value)),
-            Self::Cancelled => Answer::Cancelled,
-        }
-    }
+    /// The answer of a user who cancels.
+    on_cancel: Option<T>,
 }
 
 impl<T: Clone> Question<T> {
+    /// Creates a question of a command with a few answers, of which one is for a user who cancels.
+    pub(crate) fn with_answers(
+        title: &str,
+        message: &str,
+        answers: Vec<(T, &str)>,
+        on_cancel: T,
+        keymap: &Keymap,
+    ) -> Self {
+        let items = answers.into_iter().map(|(value, label)| Item::new(value, label)).collect();
+        Self { on_cancel: Some(on_cancel), ..Self::new(title, message, items, keymap) }
+    }
+
     pub(super) fn new(title: &str, message: &str, items: Vec<Item<T>>, keymap: &Keymap) -> Self {
         let hints =
             [("↑↓", "navigate"), ("tui.select.confirm", "select"), ("tui.select.cancel", "cancel")];
@@ -54,22 +48,7 @@ impl<T: Clone> Question<T> {
             scroll: Scroll::default(),
             scroll_keys: format!("{}/{}", keys("tui.select.pageUp"), keys("tui.select.pageDown")),
             hints: Hints::new(keymap, &hints),
-        }
-    }
-
-    pub(super) fn handle(&mut self, input: &Input, keymap: &Keymap) -> Answer<T> {
-        let Input::Key(key) = input else { return Answer::Ignored };
-        if self.scroll.handle(key, keymap) {
-            return Answer::Changed;
-        }
-        match self.list.handle(key, keymap) {
-            ListEvent::Confirmed => match self.list.selected() {
-                Some(item) => Answer::Chosen(item.value.clone()),
-                None => Answer::Ignored,
-            },
-            ListEvent::Cancelled => Answer::Cancelled,
-            ListEvent::Moved => Answer::Changed,
-            _ => Answer::Ignored,
+            on_cancel: None,
         }
     }
 
@@ -88,6 +67,28 @@ impl<T: Clone> Question<T> {
         body.extend(self.hints.lines(inside));
         body.push(Line::new());
         framed(&body, view)
+    }
+}
+
+impl<T: Clone> Panel<T> for Question<T> {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        self.lines(view, None)
+    }
+
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<T> {
+        let Input::Key(key) = input else { return PanelEvent::Ignored };
+        if self.scroll.handle(key, keymap) {
+            return PanelEvent::Changed;
+        }
+        match self.list.handle(key, keymap) {
+            ListEvent::Confirmed => match self.list.selected() {
+                Some(item) => PanelEvent::Close(Some(item.value.clone())),
+                None => PanelEvent::Ignored,
+            },
+            ListEvent::Cancelled => PanelEvent::Close(self.on_cancel.take()),
+            ListEvent::Moved => PanelEvent::Changed,
+            _ => PanelEvent::Ignored,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::resources::PackageLocation;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{FilterList, ListEvent};
-use pi_tui::{Line, LineCache, Lines, Style, Token, View};
+use pi_tui::{Line, Style, Token, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame;
@@ -27,7 +27,6 @@ pub(crate) struct ResourcesPanel {
     /// A decision that could not be stored.
     problem: Option<String>,
     is_changed: bool,
-    lines: LineCache,
 }
 
 /// The answer of a panel that was closed.
@@ -52,7 +51,6 @@ impl ResourcesPanel {
             list: FilterList::new(Vec::new(), ROWS, text).keeping_order(),
             problem: None,
             is_changed: false,
-            lines: LineCache::default(),
         };
         panel.load();
         panel
@@ -61,7 +59,6 @@ impl ResourcesPanel {
     fn load(&mut self) {
         let resources = selection::resources(&self.environment, &self.settings, self.scope);
         self.list.set_items(resources);
-        self.lines.clear();
     }
 
     /// Stores the next decision about the selected resource.
@@ -189,15 +186,11 @@ fn row_line(resource: &Resource, is_selected: bool, view: View<'_>) -> Line {
 }
 
 impl Panel<Closed> for ResourcesPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        let mut cache = std::mem::take(&mut self.lines);
-        let lines = cache.get(view, || frame::bordered(self.content(view), view));
-        self.lines = cache;
-        lines
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        frame::bordered(self.content(view), view)
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Closed> {
-        self.lines.clear();
         if let Input::Key(key) = input {
             if key.is("space") || keymap.is(key, "tui.select.confirm") {
                 self.toggle();

@@ -12,13 +12,12 @@ mod tests;
 mod worker;
 
 use std::path::PathBuf;
-use std::rc::Rc;
 
 use pi_coding_agent::Environment;
 use pi_session::SessionInfo;
 use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::list::ListEvent;
-use pi_tui::{InputEvent, InputLine, Lines, View};
+use pi_tui::{InputEvent, InputLine, Line, View};
 use tokio::sync::Notify;
 
 use super::super::panel::{Panel, PanelEvent};
@@ -58,7 +57,6 @@ pub(crate) struct ResumePanel {
     can_rename: bool,
     keys: rows::Keys,
     worker: Worker,
-    lines: Option<((usize, usize, u64), Lines)>,
 }
 
 /// Target of the keys.
@@ -85,14 +83,14 @@ impl ResumePanel {
             can_rename,
             keys: rows::Keys::new(keymap),
             worker,
-            lines: None,
         }
     }
 
-    /// Applies what the worker found.
-    fn take_replies(&mut self) {
+    /// Applies what the worker found. Returns true if it found something.
+    fn take_replies(&mut self) -> bool {
+        let mut is_changed = false;
         while let Some(reply) = self.worker.reply() {
-            self.lines = None;
+            is_changed = true;
             match reply {
                 Reply::Listed { sessions, is_complete } => {
                     self.sessions.set(sessions, is_complete);
@@ -105,6 +103,7 @@ impl ResumePanel {
                 }
             }
         }
+        is_changed
     }
 
     fn list_key(&mut self, key: &Key, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
@@ -209,21 +208,16 @@ impl ResumePanel {
 }
 
 impl Panel<Answer> for ResumePanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        self.take_replies();
-        if let Some((key, lines)) = &self.lines
-            && *key == view.key()
-        {
-            return lines.clone();
-        }
-        let lines: Lines = Rc::from(rows::panel(self, view));
-        self.lines = Some((view.key(), lines.clone()));
-        lines
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        rows::panel(self, view)
+    }
+
+    fn update(&mut self) -> bool {
+        self.take_replies()
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
         self.take_replies();
-        self.lines = None;
         match (&self.state, input) {
             (State::List, Input::Key(key)) => self.list_key(key, input, keymap),
             (State::List, _) => self.search_input(input, keymap),

@@ -7,11 +7,11 @@ mod tests;
 use pi_coding_agent::session::ScopedModel;
 use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::list::{FilterList, ListEvent};
-use pi_tui::{Line, LineCache, Lines, Token, View, text};
+use pi_tui::{Line, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame::{self, ModelRow};
-use super::model::Found;
+use super::model::{Found, ServerSearch};
 use scope::Entry;
 pub(crate) use scope::Scope;
 
@@ -32,11 +32,9 @@ pub(crate) struct ScopedModelsPanel {
     /// The entries of the scope.
     list: FilterList<Entry>,
     is_changed: bool,
-    found: Found,
-    is_searching: bool,
+    servers: ServerSearch,
     hints: Vec<String>,
     save: String,
-    lines: LineCache,
 }
 
 impl ScopedModelsPanel {
@@ -47,8 +45,7 @@ impl ScopedModelsPanel {
             scope,
             list: FilterList::new(Vec::new(), ROWS, Entry::search_text),
             is_changed: false,
-            found,
-            is_searching: true,
+            servers: ServerSearch::new(found),
             hints: vec![
                 format!("{} toggle", label("tui.select.confirm")),
                 format!("{} all", label("app.models.enableAll")),
@@ -58,7 +55,6 @@ impl ScopedModelsPanel {
                 format!("{} save", label("app.models.save")),
             ],
             save: label("app.models.save"),
-            lines: LineCache::default(),
         };
         panel.filter();
         panel
@@ -66,14 +62,13 @@ impl ScopedModelsPanel {
 
     fn filter(&mut self) {
         self.list.set_items(self.scope.entries().to_vec());
-        self.lines.clear();
     }
 
-    fn take_found(&mut self) {
-        let Some(found) = self.found.borrow_mut().take() else { return };
-        self.is_searching = false;
+    fn take_found(&mut self) -> bool {
+        let Some(found) = self.servers.take() else { return false };
         self.scope.add(found);
         self.filter();
+        true
     }
 
     /// Handles keys that change the scope. Returns false if the key does not.
@@ -120,13 +115,7 @@ impl ScopedModelsPanel {
             lines.push(Line::styled(format!("  {}", entry.explanation()), muted));
         }
         lines.push(Line::new());
-        lines.push(match self.is_searching {
-            true => Line::styled("  Looking for model servers on this machine…", muted),
-            false => Line::styled(
-                "  Model servers on this machine are listed.",
-                theme.fg(Token::Success),
-            ),
-        });
+        lines.push(self.servers.line(view));
         lines.extend(self.footer(view));
         lines
     }
@@ -155,17 +144,16 @@ fn row(entry: &Entry, is_selected: bool, view: View<'_>) -> Line {
 }
 
 impl Panel<Answer> for ScopedModelsPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        self.take_found();
-        let mut cache = std::mem::take(&mut self.lines);
-        let lines = cache.get(view, || frame::bordered(self.content(view), view));
-        self.lines = cache;
-        lines
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        frame::bordered(self.content(view), view)
+    }
+
+    fn update(&mut self) -> bool {
+        self.take_found()
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
         self.take_found();
-        self.lines.clear();
         if let Input::Key(key) = input {
             if keymap.is(key, "app.models.save") {
                 self.is_changed = false;

@@ -13,7 +13,7 @@ use pi_ai::{Model, ThinkingLevel};
 use pi_coding_agent::config::SettingsStore;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Setting, SettingsEvent, SettingsList};
-use pi_tui::{Line, LineCache, Lines, View};
+use pi_tui::{Line, View};
 use serde_json::Value;
 
 use super::super::panel::{Panel, PanelEvent};
@@ -62,7 +62,6 @@ pub(crate) struct SettingsPanel {
     models: Vec<Arc<Model>>,
     levels: BTreeMap<String, ThinkingLevel>,
     warnings: bool,
-    lines: LineCache,
 }
 
 /// The submenu that is open.
@@ -97,7 +96,6 @@ impl SettingsPanel {
             models,
             levels: store.settings().model_thinking_levels.clone().unwrap_or_default(),
             warnings: warning.and_then(|(value, _)| value.as_bool()).unwrap_or(true),
-            lines: LineCache::default(),
         }
     }
 
@@ -191,15 +189,11 @@ impl SettingsPanel {
 }
 
 impl Panel<Answer> for SettingsPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        let mut cache = std::mem::take(&mut self.lines);
-        let lines = cache.get(view, || frame::bordered(self.content(view), view));
-        self.lines = cache;
-        lines
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        frame::bordered(self.content(view), view)
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
-        self.lines.clear();
         if self.menu.is_some() {
             return self.handle_menu(input, keymap);
         }

@@ -21,6 +21,7 @@ pub(super) fn keymap() -> Keymap {
 /// Returns the lines of a panel without styles.
 pub(super) fn shown<E>(panel: &mut dyn Panel<E>, width: usize, rows: usize) -> String {
     let theme = THEME.with(Rc::clone);
+    panel.update();
     let lines = panel.render(View { width, rows, theme: &theme });
     let texts: Vec<String> = lines
         .iter()

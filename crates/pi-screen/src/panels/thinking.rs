@@ -3,7 +3,7 @@
 use pi_ai::ThinkingLevel;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{FilterList, ListEvent};
-use pi_tui::{Line, LineCache, Lines, Style, Token, View, text};
+use pi_tui::{Line, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::frame;
@@ -23,7 +23,6 @@ pub(crate) struct ThinkingPanel {
     default: ThinkingLevel,
     cycle: String,
     hints: Vec<String>,
-    lines: LineCache,
 }
 
 /// Returns what a level means. The budgets are the defaults of `thinkingBudgets`.
@@ -80,7 +79,6 @@ impl ThinkingPanel {
                 format!("{} makes it the default", label("app.thinking.save")),
                 format!("{} closes", label("tui.select.cancel")),
             ],
-            lines: LineCache::default(),
         }
     }
 
@@ -110,15 +108,11 @@ impl ThinkingPanel {
 }
 
 impl Panel<Answer> for ThinkingPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        let mut cache = std::mem::take(&mut self.lines);
-        let lines = cache.get(view, || frame::bordered(self.content(view), view));
-        self.lines = cache;
-        lines
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
+        frame::bordered(self.content(view), view)
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
-        self.lines.clear();
         if let Input::Key(key) = input
             && keymap.is(key, "app.thinking.save")
         {

@@ -11,13 +11,11 @@ mod source;
 mod tests;
 mod text;
 
-use std::rc::Rc;
-
 use pi_coding_agent::AgentSession;
 use pi_session::SessionError;
 use pi_tui::input::{Input, Key, KeyCode, Keymap};
 use pi_tui::list::{ListEvent, Selection};
-use pi_tui::{InputEvent, InputLine, Lines, View};
+use pi_tui::{InputEvent, InputLine, Line, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use filter::Filter;
@@ -53,7 +51,6 @@ pub(crate) struct TreePanel {
     /// The label that is edited, and its node.
     label: Option<(usize, InputLine)>,
     hints: rows::Hints,
-    lines: Option<((usize, usize, u64), Lines)>,
 }
 
 impl TreePanel {
@@ -81,7 +78,6 @@ impl TreePanel {
             shows_label_times: false,
             label: None,
             hints: rows::Hints::new(keymap),
-            lines: None,
         };
         panel.update(selected);
         Ok(panel)
@@ -287,20 +283,12 @@ impl TreePanel {
 }
 
 impl Panel<Answer> for TreePanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        if let Some((key, lines)) = &self.lines
-            && *key == view.key()
-        {
-            return lines.clone();
-        }
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         self.selection.set_rows((view.rows / 2).max(LEAST_ROWS));
-        let lines: Lines = Rc::from(rows::panel(self, view));
-        self.lines = Some((view.key(), lines.clone()));
-        lines
+        rows::panel(self, view)
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Answer> {
-        self.lines = None;
         match input {
             _ if self.label.is_some() => self.label_input(input, keymap),
             Input::Key(key) => self.key(key, keymap),

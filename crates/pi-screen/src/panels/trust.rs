@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_tui::input::{Input, Keymap};
+use pi_tui::Style;
+use pi_tui::input::Keymap;
 use pi_tui::list::Item;
-use pi_tui::{LineCache, Lines, Style, View};
 
-use super::super::panel::{Panel, PanelEvent};
 use super::exact::exact;
-use super::question::{Answer, Question};
+use super::question::Question;
 
 /// A decision about a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,65 +20,58 @@ pub(crate) enum Decision {
     Once { is_trusted: bool },
 }
 
-/// The question whether a project is trusted.
-pub(crate) struct TrustPanel {
-    question: Question<Decision>,
-    cache: LineCache,
+/// Returns the question before the project is used. `files` are what it brings.
+pub(crate) fn before_start(
+    directory: &Path,
+    files: &[PathBuf],
+    keymap: &Keymap,
+) -> Question<Decision> {
+    let title = format!("Trust project folder?\n{}", shown(directory));
+    let files: Vec<String> = files.iter().map(|file| format!("  {}", shown(file))).collect();
+    let files = files.join("\n");
+    let message = format!(
+        "\nTrusted, its settings and resources are used and its extensions run:\n{files}\n\
+         Otherwise pi works here without them."
+    );
+    let store = |is_trusted| Decision::Store { directory: directory.to_owned(), is_trusted };
+    let mut items = vec![Item::new(store(true), "Trust")];
+    items.extend(parent(directory));
+    items.push(Item::new(Decision::Once { is_trusted: true }, "Trust (this session only)"));
+    items.push(Item::new(store(false), "Do not trust"));
+    let once = Decision::Once { is_trusted: false };
+    items.push(Item::new(once, "Do not trust (this session only)"));
+    Question::new(&title, &message, items, keymap)
 }
 
-impl TrustPanel {
-    /// Asks before the project is used. `files` are what it brings.
-    pub(crate) fn before_start(directory: &Path, files: &[PathBuf], keymap: &Keymap) -> Self {
-        let title = format!("Trust project folder?\n{}", shown(directory));
-        let files: Vec<String> = files.iter().map(|file| format!("  {}", shown(file))).collect();
-        let files = files.join("\n");
-        let message = format!(
-            "\nTrusted, its settings and resources are used and its extensions run:\n{files}\n\
-             Otherwise pi works here without them."
-        );
-        let store = |is_trusted| Decision::Store { directory: directory.to_owned(), is_trusted };
-        let mut items = vec![Item::new(store(true), "Trust")];
-        items.extend(parent(directory));
-        items.push(Item::new(Decision::Once { is_trusted: true }, "Trust (this session only)"));
-        items.push(Item::new(store(false), "Do not trust"));
-        let once = Decision::Once { is_trusted: false };
-        items.push(Item::new(once, "Do not trust (this session only)"));
-        Self::new(&title, &message, items, keymap)
+/// Returns the question that shows the decision that applies and the stored one, and changes the
+/// stored one.
+pub(crate) fn change(
+    directory: &Path,
+    is_trusted: bool,
+    stored: Option<&(PathBuf, bool)>,
+    keymap: &Keymap,
+) -> Question<Decision> {
+    let describe = |is_trusted| if is_trusted { "trusted" } else { "not trusted" };
+    let stored_text = match stored {
+        None => "none".to_owned(),
+        Some((path, trusted)) if path == directory => describe(*trusted).to_owned(),
+        Some((path, trusted)) => format!("{} (by {})", describe(*trusted), shown(path)),
+    };
+    let title = format!("Project trust\n{}", shown(directory));
+    let message = format!(
+        "\nStored decision: {stored_text}\nThis session: {}\n\n\
+         Another decision applies when pi starts again.",
+        describe(is_trusted)
+    );
+    let store = |is_trusted| Decision::Store { directory: directory.to_owned(), is_trusted };
+    let mut items = vec![Item::new(store(true), "Trust")];
+    items.extend(parent(directory));
+    items.push(Item::new(store(false), "Do not trust"));
+    if let Some((path, _)) = stored {
+        let forget = Decision::Forget { directory: path.clone() };
+        items.push(Item::new(forget, "Remove the stored decision"));
     }
-
-    /// Shows the decision that applies and the stored one, and changes the stored one.
-    pub(crate) fn change(
-        directory: &Path,
-        is_trusted: bool,
-        stored: Option<&(PathBuf, bool)>,
-        keymap: &Keymap,
-    ) -> Self {
-        let describe = |is_trusted| if is_trusted { "trusted" } else { "not trusted" };
-        let stored_text = match stored {
-            None => "none".to_owned(),
-            Some((path, trusted)) if path == directory => describe(*trusted).to_owned(),
-            Some((path, trusted)) => format!("{} (by {})", describe(*trusted), shown(path)),
-        };
-        let title = format!("Project trust\n{}", shown(directory));
-        let message = format!(
-            "\nStored decision: {stored_text}\nThis session: {}\n\n\
-             Another decision applies when pi starts again.",
-            describe(is_trusted)
-        );
-        let store = |is_trusted| Decision::Store { directory: directory.to_owned(), is_trusted };
-        let mut items = vec![Item::new(store(true), "Trust")];
-        items.extend(parent(directory));
-        items.push(Item::new(store(false), "Do not trust"));
-        if let Some((path, _)) = stored {
-            let forget = Decision::Forget { directory: path.clone() };
-            items.push(Item::new(forget, "Remove the stored decision"));
-        }
-        Self::new(&title, &message, items, keymap)
-    }
-
-    fn new(title: &str, message: &str, items: Vec<Item<Decision>>, keymap: &Keymap) -> Self {
-        Self { question: Question::new(title, message, items, keymap), cache: LineCache::default() }
-    }
+    Question::new(&title, &message, items, keymap)
 }
 
 /// Returns the choice to trust the parent directory. That of everything is not offered.
@@ -94,31 +86,15 @@ fn shown(path: &Path) -> String {
     exact(&path.to_string_lossy(), Style::PLAIN, Style::PLAIN).text()
 }
 
-impl Panel<Decision> for TrustPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        let question = &mut self.question;
-        self.cache.get(view, || question.lines(view, None))
-    }
-
-    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Decision> {
-        self.cache.clear();
-        match self.question.handle(input, keymap) {
-            Answer::Ignored => PanelEvent::Ignored,
-            Answer::Changed => PanelEvent::Changed,
-            Answer::Chosen(decision) => PanelEvent::Close(Some(decision)),
-            Answer::Cancelled => PanelEvent::Close(None),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::super::panel::PanelEvent;
     use super::super::testing::{keymap, press, shown};
     use super::*;
 
-    fn ask(directory: &str) -> TrustPanel {
+    fn ask(directory: &str) -> Question<Decision> {
         let files = [PathBuf::from(".pi/settings.json"), PathBuf::from(".pi/extensions")];
-        TrustPanel::before_start(Path::new(directory), &files, &keymap())
+        before_start(Path::new(directory), &files, &keymap())
     }
 
     #[test]
@@ -157,7 +133,7 @@ mod tests {
     fn a_stored_decision_is_shown_and_can_be_removed() {
         let directory = Path::new("/home/user/proj");
         let stored = (PathBuf::from("/home/user"), true);
-        let mut panel = TrustPanel::change(directory, false, Some(&stored), &keymap());
+        let mut panel = change(directory, false, Some(&stored), &keymap());
         insta::assert_snapshot!("change", shown(&mut panel, 70, 30));
         let forget = Decision::Forget { directory: PathBuf::from("/home/user") };
         match press(&mut panel, "up enter") {

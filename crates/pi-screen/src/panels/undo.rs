@@ -3,7 +3,7 @@
 use pi_base::text::line;
 use pi_host::undo::{Direction, Preview};
 use pi_tui::input::{Input, Key, Keymap};
-use pi_tui::{Line, Lines, Style, Token, View, text};
+use pi_tui::{Line, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
 
@@ -58,7 +58,7 @@ fn style(row: &str, view: View<'_>) -> Style {
 }
 
 impl Panel<Preview> for UndoPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         let rule = Line::styled("─".repeat(view.width), view.theme.fg(Token::Border));
         let verb = match self.preview.direction {
             Direction::Undo => "Undo",

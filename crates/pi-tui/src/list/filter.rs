@@ -49,6 +49,11 @@ impl<T> FilterList<T> {
         &self.items
     }
 
+    /// Returns all items, to change what the search does not look at.
+    pub fn items_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+
     /// Replaces the items. The search stays, and the selected row as far as it exists.
     pub fn set_items(&mut self, items: Vec<T>) {
         self.items = items;
@@ -136,8 +141,7 @@ impl<T> FilterList<T> {
         self.selection.handle(key, keymap)
     }
 
-    /// Moves the selection, edits the search, or reports what the key means. Other matches select
-    /// the first row.
+    /// Moves the selection, edits the search, or reports what the key means.
     pub fn handle(&mut self, input: &Input, keymap: &Keymap) -> ListEvent {
         if let Input::Key(key) = input {
             match self.handle_key(key, keymap) {
@@ -145,6 +149,11 @@ impl<T> FilterList<T> {
                 event => return event,
             }
         }
+        self.handle_search(input, keymap)
+    }
+
+    /// Edits the search. Other matches select the first row.
+    pub fn handle_search(&mut self, input: &Input, keymap: &Keymap) -> ListEvent {
         match self.search.handle(input, keymap) {
             InputEvent::Ignored => return ListEvent::Ignored,
             InputEvent::Changed => {

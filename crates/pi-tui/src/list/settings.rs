@@ -1,11 +1,9 @@
 //! A list of settings with their values: a search, the rows, and an explanation of the selected one.
 
 use super::ListEvent;
-use super::selection::Selection;
+use super::filter::FilterList;
 use crate::component::View;
-use crate::fuzzy;
 use crate::input::{Input, KeyKind, Keymap};
-use crate::input_line::{InputEvent, InputLine};
 use crate::style::Style;
 use crate::text;
 use crate::text::Line;
@@ -53,52 +51,36 @@ pub enum SettingsEvent {
 /// A list of settings, one of which is selected.
 #[derive(Debug)]
 pub struct SettingsList {
-    settings: Vec<Setting>,
-    /// The settings that match the search.
-    shown: Vec<usize>,
-    selection: Selection,
+    list: FilterList<Setting>,
     /// The most rows that are visible.
     rows: usize,
-    /// Nothing if the list has no search.
-    search: Option<InputLine>,
+    has_search: bool,
     hint: String,
 }
 
 impl SettingsList {
     /// Creates a list that shows at most `rows` settings. The hint is the last line.
     pub fn new(settings: Vec<Setting>, rows: usize, hint: impl Into<String>) -> Self {
-        let shown = (0..settings.len()).collect();
-        let selection = Selection::new(settings.len(), rows);
-        Self { settings, shown, selection, rows, search: None, hint: hint.into() }
+        let list = FilterList::new(settings, rows, |setting| setting.label.clone());
+        Self { list, rows, has_search: false, hint: hint.into() }
     }
 
     /// Returns the list with a search.
     #[must_use]
     pub fn with_search(self) -> Self {
-        Self { search: Some(InputLine::new()), ..self }
-    }
-
-    /// Returns the selected setting; none if no setting matches.
-    pub fn selected(&self) -> Option<&Setting> {
-        self.settings.get(*self.shown.get(self.selection.index())?)
-    }
-
-    /// Selects a setting, if it is shown.
-    pub fn select(&mut self, id: &str) {
-        let is_wanted = |index: &usize| self.settings.get(*index).is_some_and(|it| it.id == id);
-        if let Some(row) = self.shown.iter().position(is_wanted) {
-            self.selection.select(row);
-        }
+        Self { has_search: true, ..self }
     }
 
     /// Returns the present value of a setting.
     pub fn value(&self, id: &str) -> Option<&str> {
-        self.settings.iter().find(|setting| setting.id == id).map(|it| it.value.as_str())
+        let mut settings = self.list.items().iter();
+        settings.find(|setting| setting.id == id).map(|it| it.value.as_str())
     }
 
     /// Changes the value that is shown for a setting, after a submenu.
     pub fn set_value(&mut self, id: &str, value: impl Into<String>) {
-        if let Some(setting) = self.settings.iter_mut().find(|setting| setting.id == id) {
+        let mut settings = self.list.items_mut().iter_mut();
+        if let Some(setting) = settings.find(|setting| setting.id == id) {
             setting.value = value.into();
         }
     }
@@ -106,7 +88,7 @@ impl SettingsList {
     /// Moves the selection, changes a value or the search.
     pub fn handle(&mut self, input: &Input, keymap: &Keymap) -> SettingsEvent {
         if let Input::Key(key) = input {
-            match self.selection.handle(key, keymap) {
+            match self.list.handle_key(key, keymap) {
                 ListEvent::Moved => return SettingsEvent::Moved,
                 ListEvent::Cancelled => return SettingsEvent::Cancelled,
                 ListEvent::Confirmed => return self.activate(),
@@ -116,24 +98,16 @@ impl SettingsList {
                 return self.activate();
             }
         }
-        let Some(search) = &mut self.search else { return SettingsEvent::Ignored };
-        match search.handle(input, keymap) {
-            InputEvent::Changed => {
-                let query = search.text();
-                self.shown = fuzzy::filter(query, &self.settings, |it| it.label.as_str());
-                self.selection.set_len(self.shown.len());
-                self.selection.select(0);
-                SettingsEvent::Moved
-            }
-            InputEvent::Handled => SettingsEvent::Moved,
-            _ => SettingsEvent::Ignored,
+        match self.has_search && self.list.handle_search(input, keymap) != ListEvent::Ignored {
+            true => SettingsEvent::Moved,
+            false => SettingsEvent::Ignored,
         }
     }
 
     /// Takes the next value of the selected setting.
     fn activate(&mut self) -> SettingsEvent {
-        let selected = self.shown.get(self.selection.index());
-        let Some(setting) = selected.and_then(|index| self.settings.get_mut(*index)) else {
+        let selected = self.list.selected_index();
+        let Some(setting) = selected.and_then(|index| self.list.items_mut().get_mut(index)) else {
             return SettingsEvent::Ignored;
         };
         let present = setting.values.iter().position(|value| *value == setting.value);
@@ -151,24 +125,21 @@ impl SettingsList {
     /// Returns the lines of the list.
     pub fn lines(&mut self, view: View<'_>) -> Vec<Line> {
         // On a small screen there must be room for the search, the description and the hint.
-        self.selection.set_rows(self.rows.min(view.rows.saturating_sub(10)).max(3));
+        self.list.set_rows(self.rows.min(view.rows.saturating_sub(10)).max(3));
         let muted = view.theme.fg(Token::Muted);
         let mut lines = Vec::new();
-        if let Some(search) = &mut self.search {
-            lines.push(search.line(view));
-            lines.push(Line::new());
+        if self.has_search {
+            lines.extend([self.list.search_line(view), Line::new()]);
         }
-        if self.shown.is_empty() {
+        if self.list.is_empty() {
             lines.push(Line::styled("  No matches", muted));
         }
-        for row in self.selection.visible() {
-            let setting = self.shown.get(row).and_then(|index| self.settings.get(*index));
-            if let Some(setting) = setting {
-                lines.push(self.row(setting, row == self.selection.index(), view));
-            }
-        }
-        lines.extend(self.selection.position(view.theme));
-        if let Some(setting) = self.selected().filter(|setting| !setting.description.is_empty()) {
+        let rows = self.list.visible();
+        lines.extend(rows.map(|(setting, is_selected)| self.row(setting, is_selected, view)));
+        lines.extend(self.list.position(view.theme));
+        if let Some(setting) =
+            self.list.selected().filter(|setting| !setting.description.is_empty())
+        {
             let description = Line::styled(setting.description.as_str(), muted);
             let indent = Line::plain("  ");
             lines.push(Line::new());
@@ -180,7 +151,8 @@ impl SettingsList {
     }
 
     fn row(&self, setting: &Setting, is_selected: bool, view: View<'_>) -> Line {
-        let longest = self.settings.iter().map(|it| text::width(&it.label)).max().unwrap_or(0);
+        let labels = self.list.items().iter().map(|it| text::width(&it.label));
+        let longest = labels.max().unwrap_or(0);
         // In a narrow terminal the values keep a third of the width.
         let column = longest.min(view.width.saturating_sub(4) * 2 / 3).max(1);
         let (marker, label_style, style) = if is_selected {

@@ -7,14 +7,14 @@ use pi_guard::secrets::Secrets;
 use pi_host::export::{Format, open, redacted, to_file};
 
 use crate::app::App;
-use crate::panels::choice::Choice;
-use crate::panels::line::LineQuestion;
+use crate::panels::entry::Entry;
+use crate::panels::question::Question;
 
 pub(super) fn run(app: &mut App, description: &str) {
     if !description.is_empty() {
         return ask_for_session(app, description.to_owned());
     }
-    let question = LineQuestion::new("What went wrong? (may be empty)", &app.keymap);
+    let question = Entry::new("What went wrong? (may be empty)", &app.keymap);
     app.panels.open_then(question, ask_for_session);
 }
 
@@ -29,7 +29,7 @@ fn ask_for_session(app: &mut App, description: String) {
     let details = "The report goes to a file on this machine and has the version, the system, the \
                    terminal, the model and your settings without secrets.";
     let question =
-        Choice::new("Write a bug report?", details, answers, &app.keymap).on_cancel(None);
+        Question::with_answers("Write a bug report?", details, answers, None, &app.keymap);
     app.panels.open_then(question, move |app, answer| match answer {
         None => app.status("No report was written"),
         Some(with_session) => {

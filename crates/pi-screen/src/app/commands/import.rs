@@ -7,7 +7,7 @@ use pi_session::Session;
 use super::export::unquoted;
 use super::resume;
 use crate::app::App;
-use crate::panels::choice::Choice;
+use crate::panels::question::Question;
 
 pub(super) fn run(app: &mut App, argument: &str) {
     let path = unquoted(argument);
@@ -25,7 +25,7 @@ pub(super) fn run(app: &mut App, argument: &str) {
         source.display()
     );
     let question =
-        Choice::new("Import a session?", &details, answers, &app.keymap).on_cancel(false);
+        Question::with_answers("Import a session?", &details, answers, false, &app.keymap);
     app.panels.open_then(question, move |app, is_wanted| {
         if is_wanted {
             import(app, source.clone());

@@ -11,7 +11,7 @@ use pi_host::export::{ExportError, Format, open, redacted, to_file};
 
 use super::export::saved_file;
 use crate::app::App;
-use crate::panels::choice::Choice;
+use crate::panels::question::Question;
 
 pub(super) fn run(app: &mut App, _argument: &str) {
     let Some(source) = saved_file(app) else { return };
@@ -40,7 +40,7 @@ fn offer(app: &mut App, page: PathBuf) {
     let answers = vec![(true, "Publish"), (false, "Only keep the page")];
     let details = format!("Page: {}\nCommand: {command}", page.display());
     let question =
-        Choice::new("Publish this session?", &details, answers, &app.keymap).on_cancel(false);
+        Question::with_answers("Publish this session?", &details, answers, false, &app.keymap);
     app.panels.open_then(question, move |app, is_wanted| {
         if is_wanted {
             publish(app, command.clone(), page.clone());

@@ -7,8 +7,8 @@ use pi_coding_agent::session::Navigation;
 use crate::activity::Work;
 use crate::app::App;
 use crate::app::clipboard;
-use crate::panels::choice::Choice;
-use crate::panels::line::LineQuestion;
+use crate::panels::entry::Entry;
+use crate::panels::question::Question;
 use crate::panels::tree::{Answer, TreePanel};
 
 /// Treatment of the branch that is left.
@@ -53,7 +53,7 @@ fn ask_for_summary(app: &mut App, entry: String) {
         (Some(Summary::OwnInstructions), "Summarize with custom prompt"),
     ];
     let title = "Summarize the branch that you leave?";
-    let question = Choice::new(title, "", answers, &app.keymap).on_cancel(None);
+    let question = Question::with_answers(title, "", answers, None, &app.keymap);
     app.panels.open_then(question, move |app, answer| {
         let entry = entry.clone();
         match answer {
@@ -67,7 +67,7 @@ fn ask_for_summary(app: &mut App, entry: String) {
 }
 
 fn ask_for_instructions(app: &mut App, entry: String) {
-    let question = LineQuestion::new("Instructions for the summary", &app.keymap);
+    let question = Entry::new("Instructions for the summary", &app.keymap);
     app.panels.open_then(question, move |app, instructions| {
         let instructions = Some(instructions.trim().to_owned()).filter(|text| !text.is_empty());
         let navigation = Navigation::default().summarize(true).instructions(instructions);

@@ -10,7 +10,7 @@ use pi_base::lock;
 use pi_host::browser;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
-use pi_tui::{InputEvent, InputLine, Line, Lines, Span, Token, View, text};
+use pi_tui::{InputEvent, InputLine, Line, Span, Token, View, text};
 use pi_web::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use tokio::sync::{Notify, oneshot};
 
@@ -183,7 +183,7 @@ impl FlowPanel {
     }
 
     /// Shows the question of the login, if it is a new one.
-    fn update(&mut self) {
+    fn take_changes(&mut self) {
         let state = lock(&self.interaction.state);
         let asked = state.question.as_ref().map(|asked| (asked.id, &asked.prompt));
         let is_same = match (&self.field, asked) {
@@ -208,8 +208,7 @@ impl FlowPanel {
 }
 
 impl Panel for FlowPanel {
-    fn render(&mut self, view: View<'_>) -> Lines {
-        self.update();
+    fn render(&mut self, view: View<'_>) -> Vec<Line> {
         let inside = inner(view);
         let mut body = vec![Line::new()];
         body.extend(title_lines(&self.title, None, inside));
@@ -233,11 +232,16 @@ impl Panel for FlowPanel {
         body.push(Line::new());
         body.extend(self.hints.lines(inside));
         body.push(Line::new());
-        framed(&body, view).into()
+        framed(&body, view)
+    }
+
+    fn update(&mut self) -> bool {
+        self.take_changes();
+        true
     }
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
-        self.update();
+        self.take_changes();
         if let Input::Key(key) = input
             && keymap.is(key, "tui.select.cancel")
         {
