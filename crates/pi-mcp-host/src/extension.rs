@@ -45,7 +45,6 @@ pub struct McpExtension {
 struct State {
     /// Scripts are activated for servers with that exposure.
     enables_codemode: bool,
-    registry: Mutex<Option<Registry>>,
     tools: Mutex<BTreeMap<String, Arc<McpTool>>>,
     /// Tools of this program that were activated because servers need them.
     activated: Mutex<Vec<&'static str>>,
@@ -149,25 +148,20 @@ impl McpExtension {
         }
         // Extensions register on threads of their own.
         let Ok(runtime) = Handle::try_current() else { return };
-        let (load, context) = (Arc::clone(&self.load), context.clone());
-        let servers = Arc::downgrade(&self.servers.0);
+        let (load, servers) = (Arc::clone(&self.load), Arc::downgrade(&self.servers.0));
         registry.observe_mcp_servers(Arc::new(move || {
-            let (load, context, servers) = (Arc::clone(&load), context.clone(), servers.clone());
+            let (load, servers) = (Arc::clone(&load), servers.clone());
             runtime.spawn(async move {
-                let Some(shared) = servers.upgrade() else { return };
-                let (servers, registry) = (McpServers(shared), context.api().registry().clone());
-                servers.set_servers(with_registered(load(), &registry));
+                let Some(servers) = servers.upgrade().map(McpServers) else { return };
+                let Some(context) = servers.0.context() else { return };
+                let registry = context.api().registry();
+                servers.set_servers(with_registered(load(), registry));
                 start(&servers, context.mode());
                 if let Some(session) = context.session() {
-                    let servers = registered(&registry);
-                    session.mcp_servers_changed(servers).await;
+                    session.mcp_servers_changed(registered(registry)).await;
                 }
             });
         }));
-    }
-
-    async fn shut_down(&self) {
-        self.servers.shutdown().await;
     }
 }
 
@@ -239,24 +233,22 @@ fn start(servers: &McpServers, mode: RunMode) {
 impl State {
     /// Registers what is known of all servers.
     fn register(&self, servers: &McpServers) {
-        let registry = lock(&self.registry).clone();
-        let Some(registry) = registry else { return };
+        let Some(context) = servers.0.context() else { return };
         let Items { tools, commands, by_name, mut problems } =
             register::items(servers, self.enables_codemode);
         *lock(&self.tools) = by_name;
-        let conflicts = registry.replace_items(PATH, tools, commands);
+        let conflicts = context.api().registry().replace_items(PATH, tools, commands);
         problems.extend(conflicts.iter().map(ToString::to_string));
         for server in servers.all() {
             if let ServerState::Failed(reason) = &*server.state.borrow() {
                 problems.push(format!("MCP server {}: {reason}", server.name));
             }
         }
-        self.report(problems, servers);
+        self.report(problems, &context);
     }
 
     /// Shows problems to the user, each once.
-    fn report(&self, problems: Vec<String>, servers: &McpServers) {
-        let Some(context) = servers.0.context() else { return };
+    fn report(&self, problems: Vec<String>, context: &ExtensionContext) {
         let mut reported = lock(&self.reported);
         for problem in problems {
             if reported.len() < 100 && !reported.contains(&problem) {
@@ -297,8 +289,6 @@ impl Extension for McpExtension {
     }
 
     fn bind(&self, context: &ExtensionContext) {
-        let registry = context.api().registry().clone();
-        *lock(&self.state.registry) = Some(registry);
         let (state, servers) = (Arc::downgrade(&self.state), Arc::downgrade(&self.servers.0));
         let on_lists = move || {
             if let (Some(state), Some(shared)) = (state.upgrade(), servers.upgrade()) {
@@ -333,7 +323,7 @@ impl Extension for McpExtension {
                         start(&servers, mode);
                     }
                 }
-                SessionEvent::SessionShutdown { .. } => self.shut_down().await,
+                SessionEvent::SessionShutdown { .. } => self.servers.shutdown().await,
                 _ => {}
             }
             Ok(())

@@ -257,14 +257,14 @@ impl McpServers {
 
     /// Ends all connections and processes.
     pub async fn shutdown(&self) {
-        self.0.closed().cancel();
+        self.0.leave();
         let links = self.all().into_iter().filter_map(|server| server.take_link());
         join_all(links.map(connect::end)).await;
     }
 
     /// Ends everything without waiting: processes are killed.
     pub(crate) fn abandon(&self) {
-        self.0.closed().cancel();
+        self.0.leave();
         self.all().iter().for_each(|server| drop(server.take_link()));
     }
 
@@ -398,6 +398,14 @@ impl Shared {
     pub(crate) fn web(&self) -> WebClient {
         let variables = Arc::clone(&self.options.environment.variables);
         WebClient::new(Arc::new(move |name| variables.get(name).cloned()))
+    }
+
+    /// Ends what is being done, and releases the session: its registry holds these servers.
+    fn leave(&self) {
+        self.closed().cancel();
+        let left = lock(&self.context).take();
+        // Outside of the lock: it may be the last that holds the registry.
+        drop(left);
     }
 
     fn closed(&self) -> CancelToken {

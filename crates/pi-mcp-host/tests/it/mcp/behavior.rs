@@ -1,6 +1,7 @@
 //! Tools, resources and prompts of a server, as the model and the user see them.
 
 use std::fs;
+use std::sync::Arc;
 
 use pi_ai::faux::Reply;
 use pi_coding_agent::extension::{RunMode, ToolWait};
@@ -183,6 +184,38 @@ async fn no_process_outlives_the_session() {
         String::from_utf8_lossy(&arguments).contains(&*directory.to_string_lossy())
     });
     assert_eq!(alive.count(), 0);
+}
+
+/// The registry holds the extensions, and with them their programs.
+#[tokio::test]
+async fn the_registry_ends_with_the_session() {
+    for is_replaced in [false, true] {
+        let test = McpTest::new(&["echo"]);
+        let runtime = test.start().await.runtime;
+        let registry = runtime.registry();
+        let held = Arc::new(());
+        let is_dropped = Arc::downgrade(&held);
+        let wait = move |_: ToolWait| -> pi_agent::BoxFuture<'static, ()> {
+            let _held = Arc::clone(&held);
+            Box::pin(std::future::ready(()))
+        };
+        registry.register_tool_wait("test:program", Arc::new(wait));
+        // A registration that is observed.
+        registry.register_mcp_server("test:program", "other", json!({"command": "x"})).unwrap();
+        drop(registry);
+        runtime.session().wait_for_tools(ToolWait::All).await;
+        match is_replaced {
+            true => drop(runtime.new_session(None).await.unwrap()),
+            false => runtime.shut_down().await,
+        }
+        let _next = is_replaced.then_some(runtime);
+        let dropping = async {
+            while is_dropped.upgrade().is_some() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, dropping).await.unwrap();
+    }
 }
 
 /// A configuration that is broken costs nothing but itself.
