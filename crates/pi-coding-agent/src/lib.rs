@@ -56,6 +56,7 @@ mod guard_report;
 pub mod guardrails;
 pub mod hooks;
 mod interventions;
+mod merge_queue;
 mod output;
 mod redacted_session;
 pub mod rpc;
@@ -72,6 +73,7 @@ pub use create::{
     SessionSurroundings, ToolChoice, ToolSelection, UnknownToolError, UserShell, WeakAgentRuntime,
     WrapExecutor, create_agent_session, find_flags, find_omissions,
 };
+pub use merge_queue::{Merge, MergeQueue};
 pub use pi_config::resources::{
     ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt,
 };

@@ -85,8 +85,7 @@ pub use settings::{
 };
 pub use shell::{BashError, BashOptions};
 pub use stats::{ContextUsage, SessionTotals};
-pub(crate) use subscribers::Subscribers;
-pub use subscribers::{SessionListener, Subscription};
+pub use subscribers::{SessionListener, Subscribers, Subscription};
 pub use tree::{Navigation, NavigationError, NavigationResult, UserMessageInfo};
 pub use turn::{BegunTurn, EndedTurn, RunUsage, Turn, failure_outcome};
 

@@ -46,18 +46,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_agent::BoxFuture;
-use pi_coding_agent::OpenPage;
 use pi_coding_agent::config::{SettingsScope, SettingsStore, Trust};
 use pi_coding_agent::extension::Ui;
-use pi_coding_agent::session::{SessionEvent, SessionListener};
+use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, AgentSession, Environment, SessionSelector, load_settings,
 };
+use pi_coding_agent::{MergeQueue, OpenPage};
 use pi_host::browser;
 use pi_host::sessions::shared_directory;
 use pi_protocol::{ImageContent, Outcome};
-use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
@@ -74,9 +72,6 @@ use ui::{ScreenUi, UiRequest};
 
 /// Time that an agent has to shut down.
 const GRACE_PERIOD: Duration = Duration::from_secs(3);
-
-/// Events that may wait for the screen. The session pauses when it is full.
-const EVENTS: usize = 1024;
 
 /// Returns true for the name of a command that only the screen has.
 pub fn needs_screen(command: &str) -> bool {
@@ -179,8 +174,8 @@ async fn start<E>(
         themes.1 = None;
         ui.send(UiRequest::SelectTheme(preferences.theme.clone()));
     }
-    let (sender, events) = mpsc::channel(EVENTS);
-    runtime.add_listener(Arc::new(Forward(sender))).forever();
+    let events = MergeQueue::<SessionEvent>::default();
+    runtime.add_listener(Arc::new(events.clone())).forever();
     let (tasks, effects) = Tasks::new(|app: &mut App, error| app.error(error));
     let Prelude { display, keyboard, decoder, signals } = prelude;
     let sources = Sources { keyboard, decoder, events, requests, effects, signals };
@@ -261,18 +256,5 @@ async fn resumed(
     match prelude.ask(environment, preferences, &keymap, &mut panel).await? {
         Some(Answer::Open(path)) => Ok(path.display().to_string()),
         _ => Err(Outcome::Completed),
-    }
-}
-
-/// Passes events to the event loop. A full channel pauses the session, so nothing is lost and
-/// memory stays bounded.
-struct Forward(mpsc::Sender<SessionEvent>);
-
-impl SessionListener for Forward {
-    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
-        Box::pin(async move {
-            // A screen that is gone needs no events.
-            let _ = self.0.send(event.clone()).await;
-        })
     }
 }

@@ -4,10 +4,14 @@
 //! one counts. Everything else stays as it is.
 
 use super::{MessageDelta, SessionEvent};
+use crate::merge_queue::Merge;
 
-impl SessionEvent {
-    /// Merges a later event of progress into this one. Returns it if the two cannot be merged.
-    pub(crate) fn merge(&mut self, later: Self) -> Option<Self> {
+impl Merge for SessionEvent {
+    fn is_progress(&self) -> bool {
+        Self::is_progress(self)
+    }
+
+    fn merge(&mut self, later: Self) -> Option<Self> {
         match (self, later) {
             (
                 Self::MessageUpdate { assistant_message_event: delta, usage, message },

@@ -11,6 +11,7 @@ use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
+use crate::merge_queue::merge_into;
 use crate::session::{SessionEvent, SessionListener};
 
 /// The reader is far behind if more bytes than this are unwritten.
@@ -109,10 +110,7 @@ impl State {
 
     /// Holds an event of progress, merged with those of the same kind.
     fn hold(&mut self, event: &SessionEvent) {
-        let mut rest = Some(event.clone());
-        for held in &mut self.held {
-            rest = rest.and_then(|event| held.merge(event));
-        }
+        let rest = merge_into(self.held.iter_mut(), event.clone());
         self.held.extend(rest);
     }
 }

@@ -6,6 +6,7 @@ use pi_agent::BoxFuture;
 use pi_base::lock;
 
 use super::SessionEvent;
+use crate::merge_queue::MergeQueue;
 
 /// Receives events; the session waits for each call.
 pub trait SessionListener: Send + Sync {
@@ -28,9 +29,17 @@ impl<F: Fn(&SessionEvent) + Send + Sync> SessionListener for FnListener<F> {
     }
 }
 
-/// A list of listeners. Clones share it.
+/// Gathers events for a reader that the session does not wait for.
+impl SessionListener for MergeQueue<SessionEvent> {
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
+        self.push(event.clone());
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// A list of listeners, which is itself a listener. Clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Subscribers(Arc<Mutex<Listeners>>);
+pub struct Subscribers(Arc<Mutex<Listeners>>);
 
 #[derive(Default)]
 struct Listeners {
@@ -48,17 +57,12 @@ impl Subscribers {
     }
 
     /// Adds a listener.
-    pub(crate) fn add(&self, listener: Arc<dyn SessionListener>) -> Subscription {
+    pub fn add(&self, listener: Arc<dyn SessionListener>) -> Subscription {
         let mut listeners = lock(&self.0);
         listeners.next += 1;
         let id = listeners.next;
         listeners.all.push((id, listener));
         Subscription { listeners: Arc::downgrade(&self.0), id }
-    }
-
-    /// Returns true if a listener receives events of progress.
-    pub(crate) fn wants_progress(&self) -> bool {
-        lock(&self.0).all.iter().any(|(_, listener)| listener.wants_progress())
     }
 
     /// Sends an event to all listeners in order.
@@ -70,6 +74,22 @@ impl Subscribers {
                 listener.on_event(event).await;
             }
         }
+    }
+}
+
+impl SessionListener for Subscribers {
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
+        Box::pin(self.emit(event))
+    }
+
+    fn wants_progress(&self) -> bool {
+        lock(&self.0).all.iter().any(|(_, listener)| listener.wants_progress())
+    }
+}
+
+impl std::fmt::Debug for Subscribers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Subscribers").field(&lock(&self.0).all.len()).finish()
     }
 }
 

@@ -4,6 +4,7 @@
 use std::io;
 use std::time::Instant;
 
+use pi_coding_agent::MergeQueue;
 use pi_coding_agent::session::SessionEvent;
 use pi_protocol::Outcome;
 use pi_tui::input::decoder::{Decoder, Event};
@@ -23,7 +24,7 @@ use crate::ui::UiRequest;
 pub(crate) struct Sources {
     pub(crate) keyboard: Keyboard,
     pub(crate) decoder: Decoder,
-    pub(crate) events: mpsc::Receiver<SessionEvent>,
+    pub(crate) events: MergeQueue<SessionEvent>,
     pub(crate) requests: mpsc::UnboundedReceiver<UiRequest>,
     pub(crate) effects: mpsc::UnboundedReceiver<Effect<App>>,
     pub(crate) signals: Signals,
@@ -77,7 +78,7 @@ pub(crate) async fn run(app: &mut App, mut sources: Sources) -> Outcome {
             Woken::Event(event) => {
                 events::apply(app, &event);
                 for _ in 0..BATCH {
-                    let Ok(event) = sources.events.try_recv() else { break };
+                    let Some(event) = sources.events.try_next() else { break };
                     events::apply(app, &event);
                 }
                 app.display.request_frame();
@@ -88,7 +89,7 @@ pub(crate) async fn run(app: &mut App, mut sources: Sources) -> Outcome {
             }
             Woken::Effect(effect) => {
                 // What the session reported before the work ended is applied before its effect.
-                while let Ok(event) = sources.events.try_recv() {
+                while let Some(event) = sources.events.try_next() {
                     events::apply(app, &event);
                 }
                 effect(app);
@@ -117,7 +118,7 @@ async fn wait(app: &App, sources: &mut Sources, undecided: Option<Instant>, now:
         () = until(undecided) => Woken::Undecided,
         Some(effect) = sources.effects.recv() => Woken::Effect(effect),
         Some(request) = sources.requests.recv() => Woken::Request(request),
-        Some(event) = sources.events.recv() => Woken::Event(event),
+        event = sources.events.next() => Woken::Event(event),
         () = app.display.written(), if is_held_back => Woken::Written,
         () = app.panels.background() => Woken::Panel,
         () = until(wake) => Woken::Time,
