@@ -1,8 +1,11 @@
 //! The client at the other end: what it offers, and how it is told and asked.
 
+use pi_coding_agent::MergeQueue;
 use pi_jsonrpc::{CallError, Connection, Id, Message};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
+use crate::outbox::Outgoing;
 use crate::params::Capabilities;
 use crate::update::{Permission, Update};
 use crate::wire::Version;
@@ -13,26 +16,28 @@ pub(crate) struct Client {
     pub(crate) connection: Connection,
     pub(crate) version: Version,
     pub(crate) capabilities: Capabilities,
+    /// Name under which the answers of its user are recorded.
+    pub(crate) name: Option<String>,
+    pub(crate) outbox: MergeQueue<Outgoing>,
 }
 
 impl Client {
-    /// Reports something about a session. Waits for room in the queue; what a client that is gone
-    /// would have been told is dropped.
-    pub(crate) async fn report(&self, session: &str, update: Update) {
-        if matches!(update, Update::Notice { .. }) && !self.shows_notices() {
-            return;
-        }
-        for update in self.version.updates(update) {
-            let params = json!({ "sessionId": session, "update": update });
-            let _ = self.connection.notify("session/update", Some(params)).await;
+    /// Reports something about a session.
+    pub(crate) fn report(&self, session: &str, update: Update) {
+        if self.shows_notices() || !matches!(update, Update::Notice { .. }) {
+            let (session, update) = (session.to_owned(), Box::new(update));
+            self.outbox.push(Outgoing::Report { session, update });
         }
     }
 
-    /// Reports something from a place that cannot wait. Without room in the queue it is dropped.
-    pub(crate) fn try_report(&self, session: &str, update: Update) {
-        for update in self.version.updates(update) {
-            let params = json!({ "sessionId": session, "update": update });
-            let _ = self.connection.try_send(Message::notification("session/update", Some(params)));
+    /// Waits until all reports were passed on, so that what is sent next follows them.
+    pub(crate) async fn flush(&self) {
+        let (mark, reached) = oneshot::channel();
+        self.outbox.push(Outgoing::Mark(mark));
+        tokio::select! {
+            // Resolves when the mark is dropped.
+            _ = reached => {}
+            _ = self.connection.ended() => {}
         }
     }
 
@@ -46,13 +51,16 @@ impl Client {
         self.capabilities.elicitation.form.is_some()
     }
 
-    /// Calls a method of the client.
+    /// Calls a method of the client, after all reports.
     pub(crate) async fn call(&self, method: &str, params: Value) -> Result<Value, CallError> {
+        self.flush().await;
         self.connection.call(method, Some(params)).await
     }
 
-    /// Calls a method that asks the user. If the future is dropped, the request is cancelled.
+    /// Calls a method that asks the user, after all reports. If the future is dropped, the request
+    /// is cancelled.
     pub(crate) async fn ask(&self, method: &str, params: Value) -> Result<Value, CallError> {
+        self.flush().await;
         let pending = self.connection.start(method, |_| Some(params)).await?;
         let mut open =
             OpenQuestion { connection: &self.connection, id: Some(pending.id().clone()) };

@@ -40,19 +40,20 @@ pub(crate) fn modes(current: &str, profiles: &[&'static str]) -> Value {
     json!({ "currentModeId": current, "availableModes": modes })
 }
 
+/// Returns the profile in force.
+pub(crate) fn profile(session: &AgentSession) -> &'static str {
+    session.guard().map_or(PROFILES[0].0, |guard| guard.plan().profile.as_str())
+}
+
 /// Returns the options of a session.
-pub(crate) fn options(
-    session: &AgentSession,
-    profile: &str,
-    profiles: &[&'static str],
-) -> Vec<ConfigOption> {
+pub(crate) fn options(session: &AgentSession, profiles: &[&'static str]) -> Vec<ConfigOption> {
     let offered = PROFILES.iter().filter(|(id, ..)| profiles.contains(id));
     let mut options = vec![ConfigOption {
         id: PROFILE,
         name: "Profile",
         category: "mode",
         description: "What the agent may do without asking",
-        current: profile.to_owned(),
+        current: profile(session).to_owned(),
         choices: offered
             .map(|(id, name, text)| Choice {
                 value: (*id).to_owned(),

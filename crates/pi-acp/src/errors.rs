@@ -3,10 +3,9 @@
 use std::fmt::Display;
 
 use pi_ai::{FailureKind, ProviderFailure};
+use pi_host::OpenError;
 use pi_jsonrpc::Error;
 use serde_json::json;
-
-use crate::options::OpenError;
 
 /// A request was cancelled.
 pub(crate) const CANCELLED: i64 = -32800;
@@ -41,6 +40,11 @@ pub(crate) fn open_error(error: OpenError) -> Error {
     match error {
         OpenError::NotFound(problem) => Error::new(NOT_FOUND, problem),
         OpenError::Credentials(problem) => auth_required(problem),
-        OpenError::Failed(problem) => Error::internal(problem),
+        OpenError::TooMany(_) => {
+            let problem = format!("{error}; close one with session/close");
+            Error::new(Error::INVALID_REQUEST, problem)
+        }
+        OpenError::Reopening => Error::new(Error::INVALID_REQUEST, error.to_string()),
+        error => Error::internal(error),
     }
 }

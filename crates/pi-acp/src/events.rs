@@ -3,13 +3,14 @@
 mod calls;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Instant;
 
 use pi_agent::BoxFuture;
 use pi_base::lock;
+use pi_coding_agent::AgentSession;
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener};
-use pi_coding_agent::{AgentSession, WeakAgentRuntime};
+use pi_host::Hosted;
 use pi_protocol::{AgentMessage, AssistantBlock, Message, MessageContent, UserBlock, UserContent};
 use pi_session::ExtensionMessage;
 use serde_json::Map;
@@ -23,11 +24,15 @@ use crate::wire::Version;
 
 pub(crate) use calls::differences;
 
-/// Reports the events of one session.
+/// Reports the events of one session to a client. Events become reports when they happen, since
+/// reports depend on the state of the session; the session waits for nothing but the old side of a
+/// change, which its tool would read the same way.
 pub(crate) struct Reporter {
     client: Client,
-    session: String,
-    runtime: WeakAgentRuntime,
+    /// The profiles that the client can select.
+    profiles: Vec<&'static str>,
+    /// The session, from its opening on.
+    session: OnceLock<(String, Weak<Hosted>)>,
     state: Mutex<State>,
 }
 
@@ -43,8 +48,6 @@ struct State {
     estimate: Option<u64>,
     /// Told the id of the next message of the user, which is the prompt of the client.
     inserted: Option<oneshot::Sender<String>>,
-    profile: String,
-    profiles: Vec<&'static str>,
 }
 
 /// A call without a result.
@@ -57,11 +60,35 @@ struct Call {
 }
 
 impl Reporter {
-    /// Makes a reporter.
-    pub(crate) fn new(client: Client, session: String, runtime: WeakAgentRuntime) -> Self {
-        let reporter = Self { client, session, runtime, state: Mutex::default() };
-        reporter.read_cost();
-        reporter
+    /// Creates a reporter without a session: nothing is reported yet.
+    pub(crate) fn new(client: Client, profiles: Vec<&'static str>) -> Self {
+        Self { client, profiles, session: OnceLock::new(), state: Mutex::default() }
+    }
+
+    /// Begins to report about a session.
+    pub(crate) fn bind(&self, session: &Arc<Hosted>) {
+        // A reporter is for one session.
+        let _ = self.session.set((session.id().to_owned(), Arc::downgrade(session)));
+        self.read_cost();
+    }
+
+    /// Returns the id of the session, once it is open.
+    pub(crate) fn session(&self) -> Option<&str> {
+        Some(&self.session.get()?.0)
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns the profiles that the client can select.
+    pub(crate) fn profiles(&self) -> &[&'static str] {
+        &self.profiles
+    }
+
+    /// Returns the current session of the agent.
+    pub(crate) fn current(&self) -> Option<AgentSession> {
+        self.session.get()?.1.upgrade()?.session().ok()
     }
 
     /// Sets the cost to what the log says.
@@ -74,23 +101,17 @@ impl Reporter {
         self.state().cost = cost;
     }
 
-    /// Sets the profile in force and those that can be chosen.
-    pub(crate) fn set_profile(&self, current: &str, profiles: &[&'static str]) {
-        let mut state = self.state();
-        (state.profile, state.profiles) = (current.to_owned(), profiles.to_vec());
-    }
-
     /// Tells `inserted` the id of the next message of the user; `None` forgets about it.
     pub(crate) fn expect_message(&self, inserted: Option<oneshot::Sender<String>>) {
         self.state().inserted = inserted;
     }
 
     /// Reports a message of the user.
-    pub(crate) async fn insert_message(&self, id: String, content: Vec<Block>) {
+    pub(crate) fn insert_message(&self, id: String, content: Vec<Block>) {
         let inserted = self.state().inserted.take();
         // A client of version 1 shows its prompts itself, and knows nothing of other messages.
         if self.client.version == Version::V2 || inserted.is_none() {
-            self.report(Update::UserMessage { id: id.clone(), content }).await;
+            self.report(Update::UserMessage { id: id.clone(), content });
         }
         if let Some(inserted) = inserted {
             // The request may have ended meanwhile.
@@ -98,30 +119,29 @@ impl Reporter {
         }
     }
 
-    async fn report(&self, update: Update) {
-        self.client.report(&self.session, update).await;
+    /// Reports something about the session.
+    pub(crate) fn report(&self, update: Update) {
+        if let Some(session) = self.session() {
+            self.client.report(session, update);
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    fn current(&self) -> Option<AgentSession> {
-        Some(self.runtime.upgrade()?.session())
-    }
-
     async fn handle(&self, event: &SessionEvent) {
         match event {
-            SessionEvent::MessageStart { message } => self.message_start(message).await,
+            SessionEvent::MessageStart { message } => self.message_start(message),
             SessionEvent::MessageUpdate { assistant_message_event, .. } => {
-                self.delta(assistant_message_event).await;
+                self.delta(assistant_message_event);
             }
-            SessionEvent::MessageEnd { message } => self.message_end(message).await,
+            SessionEvent::MessageEnd { message } => self.message_end(message),
             SessionEvent::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
                 self.call_start(tool_call_id, tool_name, args).await;
             }
             SessionEvent::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
-                self.call_progress(tool_call_id, &partial_result.content).await;
+                self.call_progress(tool_call_id, &partial_result.content);
             }
             SessionEvent::ToolExecutionEnd { tool_call_id, result, is_error, .. } => {
                 let output = Output {
@@ -129,49 +149,45 @@ impl Reporter {
                     details: result.details.as_ref(),
                     is_error: *is_error,
                 };
-                self.call_end(tool_call_id, &output).await;
+                self.call_end(tool_call_id, &output);
             }
             SessionEvent::TurnEnd { message, tool_results, .. } => {
                 let results = tool_results.iter().filter_map(|result| result.usage.as_ref());
                 let spent: f64 = results.map(|usage| usage.cost.total).sum();
                 self.state().cost += spent + message.usage.cost.total;
-                self.report_usage().await;
+                self.report_usage();
             }
             SessionEvent::CompactionEnd { result: Some(result), .. } => {
                 self.state().estimate = Some(result.estimated_tokens_after);
                 self.read_cost();
-                self.report_usage().await;
+                self.report_usage();
             }
-            SessionEvent::AgentSettled { .. } => self.settled().await,
+            SessionEvent::AgentSettled { .. } => self.settled(),
             // Prompts of MCP servers are commands.
             SessionEvent::McpServersChange { .. } => {
                 if let Some(session) = self.current() {
-                    self.report(Update::Commands(config::commands(&session))).await;
+                    self.report(Update::Commands(config::commands(&session)));
                 }
             }
             SessionEvent::SessionInfoChanged { name } => {
                 let title = name.clone().map_or(Title::Removed, Title::Set);
-                self.report(Update::title(title)).await;
+                self.report(Update::title(title));
             }
             SessionEvent::ModelSelect { .. } | SessionEvent::ThinkingLevelChanged { .. } => {
-                self.options().await;
+                self.options();
             }
             event => {
                 if let Some((severity, text)) = notice(event) {
-                    self.report(Update::Notice { severity, text }).await;
+                    self.report(Update::Notice { severity, text });
                 }
             }
         }
     }
 
     /// Reports the options of the session.
-    pub(crate) async fn options(&self) {
+    pub(crate) fn options(&self) {
         let Some(session) = self.current() else { return };
-        let options = {
-            let state = self.state();
-            config::options(&session, &state.profile, &state.profiles)
-        };
-        self.report(Update::Options(options)).await;
+        self.report(Update::Options(config::options(&session, &self.profiles)));
     }
 
     /// Returns the report on the size of the context and the cost; `None` if the size is unknown.
@@ -182,13 +198,13 @@ impl Reporter {
         Some(Update::Usage { used, size: usage.context_window, cost: state.cost })
     }
 
-    async fn report_usage(&self) {
+    fn report_usage(&self) {
         if let Some(usage) = self.usage() {
-            self.report(usage).await;
+            self.report(usage);
         }
     }
 
-    async fn message_start(&self, message: &AgentMessage) {
+    fn message_start(&self, message: &AgentMessage) {
         match message {
             AgentMessage::Llm(Message::Assistant(answer)) => {
                 let mut state = self.state();
@@ -197,18 +213,18 @@ impl Reporter {
             }
             AgentMessage::Llm(Message::User(prompt)) => {
                 let id = message_id("prompt", prompt.timestamp);
-                self.insert_message(id, content(&prompt.content)).await;
+                self.insert_message(id, content(&prompt.content));
             }
             message => {
                 let shown = message.as_custom::<ExtensionMessage>();
                 for update in shown.iter().flat_map(extension_message) {
-                    self.report(update).await;
+                    self.report(update);
                 }
             }
         }
     }
 
-    async fn delta(&self, delta: &MessageDelta) {
+    fn delta(&self, delta: &MessageDelta) {
         match delta {
             MessageDelta::TextDelta { delta, .. } => {
                 let id = {
@@ -216,11 +232,11 @@ impl Reporter {
                     state.streamed = true;
                     state.message.clone()
                 };
-                self.report(Update::Text { id, text: delta.clone() }).await;
+                self.report(Update::Text { id, text: delta.clone() });
             }
             MessageDelta::ThinkingDelta { delta, .. } => {
                 let id = thought_id(&self.state().message);
-                self.report(Update::Thought { id, text: delta.clone() }).await;
+                self.report(Update::Thought { id, text: delta.clone() });
             }
             MessageDelta::ToolCallStart { id: Some(id), tool_name: Some(name), .. }
                 if !id.is_empty() && !name.is_empty() =>
@@ -234,13 +250,13 @@ impl Reporter {
                     ..ToolCall::default()
                 };
                 self.state().calls.insert(id.clone(), Call::default());
-                self.report(Update::ToolCall(call)).await;
+                self.report(Update::ToolCall(call));
             }
             _ => {}
         }
     }
 
-    async fn message_end(&self, message: &AgentMessage) {
+    fn message_end(&self, message: &AgentMessage) {
         let Some(answer) = message.as_assistant() else { return };
         let (id, streamed) = {
             let state = self.state();
@@ -254,23 +270,23 @@ impl Reporter {
             if let AssistantBlock::Text(text) = block
                 && !text.text.is_empty()
             {
-                self.report(Update::Text { id: id.clone(), text: text.text.clone() }).await;
+                self.report(Update::Text { id: id.clone(), text: text.text.clone() });
             }
         }
     }
 
     /// Ends the calls that were never executed, and reports what the run has used.
-    async fn settled(&self) {
+    fn settled(&self) {
         let open = std::mem::take(&mut self.state().calls);
         for id in open.into_keys() {
             let status = Some(Status::Cancelled);
             let call = ToolCall { id, status, ..ToolCall::default() };
-            self.report(Update::ToolCallChange(call)).await;
+            self.report(Update::ToolCallChange(call));
         }
         let updated_at = Some(jiff::Timestamp::now().to_string());
         let name = self.current().and_then(|session| session.name());
         let title = name.map_or(Title::Unchanged, Title::Set);
-        self.report(Update::Info { title, updated_at }).await;
+        self.report(Update::Info { title, updated_at });
     }
 }
 

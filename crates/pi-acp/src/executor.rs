@@ -7,7 +7,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pi_tools::{
@@ -25,9 +25,6 @@ const LARGEST: u64 = 8 << 20;
 /// Time that the client has to read or write a file.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// The session that an executor works for, known once it is open.
-pub(crate) type Bound = Arc<OnceLock<(String, Arc<Reporter>)>>;
-
 /// Operations that go through the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Through {
@@ -40,7 +37,8 @@ pub(crate) struct Through {
 pub(crate) struct ClientExecutor {
     pub(crate) inner: Arc<dyn Executor>,
     pub(crate) client: Client,
-    pub(crate) bound: Bound,
+    /// Has the session, once it is open.
+    pub(crate) reporter: Arc<Reporter>,
     pub(crate) through: Through,
 }
 
@@ -53,7 +51,7 @@ impl std::fmt::Debug for ClientExecutor {
 impl ClientExecutor {
     /// Returns the text of a file as the client has it; `None` if it has none.
     async fn buffer(&self, path: &Path) -> Option<String> {
-        let (session, _) = self.bound.get()?;
+        let session = self.reporter.session()?;
         let params = json!({ "sessionId": session, "path": path.to_str()? });
         let answer = self.client.call("fs/read_text_file", params);
         let answer = tokio::time::timeout(WAIT, answer).await.ok()?.ok()?;
@@ -90,7 +88,7 @@ impl ClientExecutor {
         let Some(text) = self.text_to_write(path, content).await else {
             return self.inner.replace(path, content).await;
         };
-        let Some((session, _)) = self.bound.get() else {
+        let Some(session) = self.reporter.session() else {
             return self.inner.replace(path, content).await;
         };
         let before = self.inner.read(path, LARGEST + 1).await.ok();
@@ -214,9 +212,9 @@ impl Executor for ClientExecutor {
     }
 
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
-        match self.bound.get() {
-            Some((session, reporter)) if self.through.commands => {
-                Box::pin(terminal::spawn(&self.client, session, reporter, command))
+        match self.reporter.session() {
+            Some(session) if self.through.commands => {
+                Box::pin(terminal::spawn(&self.client, session, &self.reporter, command))
             }
             _ => self.inner.spawn(command),
         }

@@ -1,8 +1,7 @@
 //! The Agent Client Protocol: sessions of pi for editors and other agents.
 //!
 //! [`serve`] answers one client over a reader and a writer, in version 1 of the protocol or in the
-//! draft of version 2, as the client wants. A program decides with [`Options`] how sessions are
-//! opened.
+//! draft of version 2, as the client wants, with the sessions of a host ([`pi_host::Host`]).
 //!
 //! - `server`: the methods. `handshake`, `params`, `errors` and `wire` are the forms of the two
 //!   versions; `update` is what is reported, independent of the version.
@@ -10,6 +9,7 @@
 //!   `replay` what has happened; `tool_calls`, `patch` and `content` convert calls, changes of
 //!   files and prompts.
 //! - `ui`: the user at the client. `executor` and `terminal`: its files and terminals.
+//! - `outbox`: reports on their way, so that a slow client holds nothing back.
 //! - `store`: the sessions of the user. They are those of pi itself, so that a session of an editor
 //!   continues in the terminal.
 
@@ -22,6 +22,7 @@ mod executor;
 mod handshake;
 mod mcp_servers;
 mod options;
+mod outbox;
 mod params;
 mod patch;
 mod replay;
@@ -34,8 +35,6 @@ mod ui;
 mod update;
 mod wire;
 
-pub use options::{
-    CredentialAction, DeleteSession, OpenError, OpenRequest, OpenSession, Opened, Options,
-};
+pub use options::Options;
 pub use pi_jsonrpc::Ended;
 pub use server::serve;

@@ -14,6 +14,15 @@ pub(crate) fn read<T: DeserializeOwned>(params: Option<Value>) -> Result<T, Erro
     serde_json::from_value(params).map_err(Error::invalid_params)
 }
 
+/// Reads the parameters of a method that names a session to open.
+pub(crate) fn read_earlier(params: Option<Value>) -> Result<OpenSession, Error> {
+    let params: OpenSession = read(params)?;
+    match params.session_id {
+        Some(_) => Ok(params),
+        None => Err(Error::invalid_params("missing field `sessionId`")),
+    }
+}
+
 /// Reads a list that may be null.
 fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Ok(Option::<Vec<T>>::deserialize(from)?.unwrap_or_default())
@@ -36,6 +45,20 @@ pub(crate) struct Initialize {
     /// Version 2.
     #[serde(default, deserialize_with = "lenient")]
     pub(crate) capabilities: Capabilities,
+    /// Version 1.
+    #[serde(default)]
+    client_info: Value,
+    /// Version 2.
+    #[serde(default)]
+    info: Value,
+}
+
+impl Initialize {
+    /// Returns the name of the client for people.
+    pub(crate) fn client_name(&self) -> Option<&str> {
+        let info = if self.info.is_null() { &self.client_info } else { &self.info };
+        info["title"].as_str().or(info["name"].as_str())
+    }
 }
 
 /// Features that a client offers.

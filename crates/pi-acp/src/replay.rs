@@ -7,17 +7,12 @@ use pi_coding_agent::AgentSession;
 use pi_protocol::{AgentMessage, AssistantBlock, AssistantMessage, EntryBody, Message};
 use pi_session::{ExtensionMessage, SessionError};
 
-use crate::client::Client;
-use crate::events::{content, extension_message, message_id, thought_id};
+use crate::events::{Reporter, content, extension_message, message_id, thought_id};
 use crate::tool_calls::{self, Before, Output};
 use crate::update::{Status, ToolCall, ToolContent, Update};
 
 /// Reports the current branch of a session, from its beginning: what was compacted, too.
-pub(crate) async fn replay(
-    client: &Client,
-    id: &str,
-    session: &AgentSession,
-) -> Result<(), SessionError> {
+pub(crate) fn replay(reporter: &Reporter, session: &AgentSession) -> Result<(), SessionError> {
     let items = history(session)?;
     let mut differences: HashMap<String, Vec<ToolContent>> = HashMap::new();
     for item in items {
@@ -26,7 +21,7 @@ pub(crate) async fn replay(
             Item::Message(message) => message,
             Item::Extension(message) => {
                 for update in extension_message(message) {
-                    client.report(id, update).await;
+                    reporter.report(update);
                 }
                 continue;
             }
@@ -53,13 +48,13 @@ pub(crate) async fn replay(
             Message::System(_) => {}
         }
         for update in updates {
-            client.report(id, update).await;
+            reporter.report(update);
         }
     }
     // Calls whose results were never written.
     for call in differences.into_keys() {
         let call = ToolCall { id: call, status: Some(Status::Cancelled), ..ToolCall::default() };
-        client.report(id, Update::ToolCallChange(call)).await;
+        reporter.report(Update::ToolCallChange(call));
     }
     Ok(())
 }

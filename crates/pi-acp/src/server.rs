@@ -6,33 +6,36 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use pi_base::lock;
-use pi_coding_agent::SessionSelector;
+use pi_coding_agent::{MergeQueue, SessionSelector, WrapExecutor};
+use pi_host::credentials::Credentials;
+use pi_host::{Host, OpenError, OpenPlan};
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Connection, Ended, Error, Id, Incoming, Limits, Service};
 use pi_protocol::{CancelToken, StopCause};
+use pi_tools::Executor;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::client::Client;
 use crate::errors::{self, no_session};
-use crate::executor::Through;
+use crate::events::Reporter;
+use crate::executor::{ClientExecutor, Through};
 use crate::options::Options;
 use crate::params::{self, OpenSession};
-use crate::session::{Answered, OpenPlan, Session};
+use crate::session::{Answered, ClientParts, Session};
 use crate::update::{Severity, State as Activity, Stop, Update};
 use crate::wire::Version;
-use crate::{config, content, handshake, mcp_servers, replay, store, wire};
+use crate::{config, content, handshake, mcp_servers, outbox, replay, store, wire};
 
-/// Most sessions that are open at a time.
-const SESSIONS: usize = 32;
 /// Time for which requests are answered after the client has closed its end.
 const DRAIN: Duration = Duration::from_secs(5);
 /// Time that all sessions have to end.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves a client until it closes its end, or until `stop` resolves. Then all sessions are ended,
-/// and their logs are complete.
+/// Serves a client with the sessions of a host until it closes its end, or until `stop` resolves.
+/// Then the sessions that no other client uses are closed, and their logs are complete.
 pub async fn serve<R, W>(
+    host: Host,
     options: Options,
     reader: R,
     writer: W,
@@ -43,7 +46,7 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let (connection, state) = (OnceLock::new(), Mutex::default());
-    let server = Arc::new(Server { options, connection, state });
+    let server = Arc::new(Server { host, options, connection, state });
     let limits = Limits { drain: DRAIN, ..Limits::default() };
     let service = Arc::clone(&server) as Arc<dyn Service>;
     let (connection, running) = Connection::new(reader, writer, service, limits);
@@ -64,6 +67,7 @@ where
 }
 
 struct Server {
+    host: Host,
     options: Options,
     connection: OnceLock<Connection>,
     state: Mutex<State>,
@@ -101,12 +105,8 @@ impl Service for Server {
 
     fn answered(&self, id: &Id) {
         let later = self.state().later.remove(id);
-        if let Some(later) = later {
-            tokio::spawn(async move {
-                for (session, update) in later {
-                    session.report(update).await;
-                }
-            });
+        for (session, update) in later.into_iter().flatten() {
+            session.report(update);
         }
     }
 
@@ -147,7 +147,7 @@ impl Server {
 
     fn session(&self, id: &str) -> Result<Arc<Session>, Error> {
         let mut state = self.state();
-        // A session that could not be opened with another profile, nor with its own.
+        // A session that could neither be opened anew nor as it was, or that another client deleted.
         if state.sessions.get(id).is_some_and(|session| session.is_closed()) {
             state.sessions.remove(id);
         }
@@ -174,7 +174,8 @@ impl Server {
         let sessions = std::mem::take(&mut self.state().sessions);
         let mut ending = tokio::task::JoinSet::new();
         for session in sessions.into_values() {
-            ending.spawn(async move { session.close().await });
+            let host = self.host.clone();
+            ending.spawn(async move { session.close(&host).await });
         }
         let all = async { while ending.join_next().await.is_some() {} };
         // What is left ends with the program.
@@ -197,7 +198,15 @@ impl Server {
                 result = answering => result,
             }
         };
-        self.state().requests.remove(&id);
+        let client = {
+            let mut state = self.state();
+            state.requests.remove(&id);
+            state.client.clone()
+        };
+        if let Some(client) = client {
+            // The response follows what was reported before.
+            client.flush().await;
+        }
         result
     }
 
@@ -214,20 +223,21 @@ impl Server {
         let client = self.client()?;
         match (client.version, method) {
             (_, "session/new") => {
-                let params: OpenSession = params::read(params)?;
-                let session = self.open(client, params, SessionSelector::New, id).await?;
+                let mut params: OpenSession = params::read(params)?;
+                params.session_id = None;
+                let session = self.open(client, params, id).await?;
                 let mut result = self.settings(&session)?;
-                result["sessionId"] = session.id.clone().into();
+                result["sessionId"] = session.id().into();
                 Ok(result)
             }
             (Version::V1, "session/load") => {
-                let session = self.reopen(client, params::read(params)?, id).await?;
-                self.replay(&session).await?;
+                let session = self.open(client, params::read_earlier(params)?, id).await?;
+                self.replay(&session)?;
                 self.settings(&session)
             }
-            (_, "session/resume") => self.resume(client, params::read(params)?, id).await,
+            (_, "session/resume") => self.resume(client, params::read_earlier(params)?, id).await,
             (_, "session/prompt") => self.prompt(params::read(params)?, cancel).await,
-            (_, "session/list") => store::list(&self.options, params::read(params)?).await,
+            (_, "session/list") => store::list(&self.host, params::read(params)?).await,
             (_, "session/delete") => {
                 let params: params::OfSession = params::read(params)?;
                 self.delete(&params.session_id).await
@@ -258,11 +268,17 @@ impl Server {
                     let problem = format!("{:?} cannot be asked for", params.method_id);
                     return Err(Error::invalid_params(problem));
                 }
-                let checked = (self.options.authenticate)().await;
-                checked.map(|()| json!({})).map_err(errors::auth_required)
+                match Credentials::open(self.host.environment()).registry.available().is_empty() {
+                    true => {
+                        let hint = &self.options.sign_in_hint;
+                        let problem = format!("no provider has credentials; {hint}");
+                        Err(errors::auth_required(problem))
+                    }
+                    false => Ok(json!({})),
+                }
             }
             (Version::V1, "logout") | (Version::V2, "auth/logout") => {
-                let done = (self.options.log_out)().await;
+                let done = Credentials::open(self.host.environment()).log_out().await;
                 done.map(|()| json!({})).map_err(Error::internal)
             }
             (_, method) => Err(Error::method_not_found(method)),
@@ -271,6 +287,7 @@ impl Server {
 
     fn initialize(&self, params: params::Initialize) -> Result<Value, Error> {
         let version = Version::negotiate(params.protocol_version);
+        let name = params.client_name().map(store::one_line).filter(|name| !name.is_empty());
         let capabilities = match version {
             Version::V1 => params.client_capabilities,
             Version::V2 => params.capabilities,
@@ -282,49 +299,74 @@ impl Server {
         if state.client.is_some() {
             return Err(Error::new(Error::INVALID_REQUEST, "initialized already"));
         }
-        state.client = Some(Client { connection, version, capabilities });
+        let outbox = MergeQueue::default();
+        tokio::spawn(outbox::drain(outbox.clone(), connection.clone(), version));
+        state.client = Some(Client { connection, version, capabilities, name, outbox });
         Ok(response)
     }
 
-    /// Opens a session and makes it known. What the client is told about it follows the response
-    /// to the request.
+    /// Opens a new session, or returns an earlier one, which is opened if it is not open. What the
+    /// client is told about it follows the response to the request.
     async fn open(
         &self,
         client: Client,
         params: OpenSession,
-        selector: SessionSelector,
         request: &Id,
     ) -> Result<Arc<Session>, Error> {
-        if self.state().sessions.len() >= SESSIONS {
-            let problem = format!("{SESSIONS} sessions are open; close one with session/close");
-            return Err(Error::new(Error::INVALID_REQUEST, problem));
+        let id = params.session_id.clone();
+        if let Some(session) = id.as_deref().and_then(|id| self.session(id).ok()) {
+            session.adopt(self.plan(&session.reporter, params)?).await?;
+            self.follow(request, &session, Vec::new())?;
+            return Ok(session);
         }
-        let plan = self.plan(&client, params)?;
-        let (session, notices) = Session::open(client, plan, selector).await?;
-        let session = Arc::new(session);
-        self.state().sessions.insert(session.id.clone(), Arc::clone(&session));
+        let profiles = config::at_least(self.options.least_profile.as_deref());
+        let parts = ClientParts::new(client, profiles);
+        let plan = self.plan(&parts.reporter, params)?;
+        let client = Some(parts.attaching());
+        let entered = match &id {
+            None => self.host.open(SessionSelector::New, plan.clone(), client).await,
+            Some(id) => self.host.enter(id, plan.clone(), client).await,
+        };
+        let mut entered = entered.map_err(errors::open_error)?;
+        let (notices, was_open) = (std::mem::take(&mut entered.notices), entered.was_open);
+        let session = Arc::new(Session::new(parts, entered));
+        self.state().sessions.insert(session.id().to_owned(), Arc::clone(&session));
+        if was_open {
+            // By another client.
+            session.adopt(plan).await?;
+        }
         self.follow(request, &session, notices)?;
         Ok(session)
     }
 
     /// Returns how a session of a request is to be opened.
-    fn plan(&self, client: &Client, params: OpenSession) -> Result<OpenPlan, Error> {
+    fn plan(&self, reporter: &Arc<Reporter>, params: OpenSession) -> Result<OpenPlan, Error> {
         let OpenSession { cwd, additional_directories, mcp_servers, .. } = params;
+        let mut plan = OpenPlan::new(directory(&cwd)?);
         let additional_directories = additional_directories.iter().map(|one| directory(one));
-        let additional_directories = additional_directories.collect::<Result<_, _>>()?;
+        plan.additional_directories = additional_directories.collect::<Result<_, _>>()?;
+        plan.mcp_servers = mcp_servers::read_all(mcp_servers)?;
+        plan.wrap_executor = self.wrap_executor(reporter);
+        Ok(plan)
+    }
+
+    /// Returns the wrapper of the executor; `None` if nothing goes through the client.
+    fn wrap_executor(&self, reporter: &Arc<Reporter>) -> Option<WrapExecutor> {
+        let client = reporter.client();
         let offered = &client.capabilities;
-        Ok(OpenPlan {
-            cwd: directory(&cwd)?,
-            additional_directories,
-            mcp_servers: mcp_servers::read_all(mcp_servers)?,
-            profiles: config::at_least(self.options.least_profile.as_deref()),
-            through: Through {
-                reads: self.options.client_files && offered.fs.read_text_file,
-                writes: self.options.client_files && offered.fs.write_text_file,
-                commands: self.options.client_terminal && offered.terminal,
-            },
-            open: Arc::clone(&self.options.open),
-        })
+        let through = Through {
+            reads: self.options.client_files && offered.fs.read_text_file,
+            writes: self.options.client_files && offered.fs.write_text_file,
+            commands: self.options.client_terminal && offered.terminal,
+        };
+        if !through.reads && !through.writes && !through.commands {
+            return None;
+        }
+        let (client, reporter) = (client.clone(), Arc::clone(reporter));
+        Some(Arc::new(move |inner: Arc<dyn Executor>| {
+            let (client, reporter) = (client.clone(), Arc::clone(&reporter));
+            Arc::new(ClientExecutor { inner, client, reporter, through }) as Arc<dyn Executor>
+        }))
     }
 
     /// Keeps what the client is told about a session after the response to its request.
@@ -337,39 +379,16 @@ impl Server {
         let warning = |text| Update::Notice { severity: Severity::Warning, text };
         let mut later: Vec<Update> = notices.into_iter().map(warning).collect();
         let agent = session.agent()?;
-        if session.client.version == Version::V1 {
+        if session.client().version == Version::V1 {
             later.push(Update::Commands(config::commands(&agent)));
         }
         // A new session has used nothing.
         if agent.message_count() > 0 {
-            later.extend(session.usage());
+            later.extend(session.reporter.usage());
         }
         let later = later.into_iter().map(|update| (Arc::clone(session), update)).collect();
         self.state().later.insert(request.clone(), later);
         Ok(())
-    }
-
-    /// Returns an earlier session, which is opened if it is not open.
-    async fn reopen(
-        &self,
-        client: Client,
-        params: OpenSession,
-        request: &Id,
-    ) -> Result<Arc<Session>, Error> {
-        let id = params.session_id.clone();
-        let id = id.ok_or_else(|| Error::invalid_params("missing field `sessionId`"))?;
-        if let Ok(session) = self.session(&id) {
-            session.adopt(self.plan(&client, params)?).await?;
-            self.follow(request, &session, Vec::new())?;
-            return Ok(session);
-        }
-        let found = store::find(&self.options, &id).await?;
-        let file = found.ok_or_else(|| {
-            let problem = format!("there is no session {id:?}");
-            errors::open_error(crate::options::OpenError::NotFound(problem))
-        })?;
-        let selector = SessionSelector::Existing(file.to_string_lossy().into_owned());
-        self.open(client, params, selector, request).await
     }
 
     async fn resume(&self, client: Client, params: OpenSession, id: &Id) -> Result<Value, Error> {
@@ -381,25 +400,24 @@ impl Server {
                 return Err(Error::invalid_params(format!("replayFrom: {from} is unknown")));
             }
         };
-        let session = self.reopen(client, params, id).await?;
+        let session = self.open(client, params, id).await?;
         if replays {
-            self.replay(&session).await?;
+            self.replay(&session)?;
         }
         let is_running = session.agent()?.is_streaming();
         let activity = if is_running { Activity::Running } else { Activity::Idle(None) };
-        session.report(Update::State(activity)).await;
+        session.report(Update::State(activity));
         self.settings(&session)
     }
 
-    async fn replay(&self, session: &Session) -> Result<(), Error> {
-        let replayed = replay::replay(&session.client, &session.id, &session.agent()?).await;
-        replayed.map_err(Error::internal)
+    fn replay(&self, session: &Session) -> Result<(), Error> {
+        replay::replay(&session.reporter, &session.agent()?).map_err(Error::internal)
     }
 
     /// Returns what a client learns about a session that is open now.
     fn settings(&self, session: &Session) -> Result<Value, Error> {
         let (modes, options) = session.settings()?;
-        Ok(match session.client.version {
+        Ok(match session.client().version {
             Version::V1 => json!({ "modes": modes, "configOptions": options }),
             Version::V2 => {
                 let commands = config::commands(&session.agent()?);
@@ -413,7 +431,7 @@ impl Server {
         let session = self.session(&params.session_id)?;
         let content = content::convert(params.prompt)?;
         let answered = session.prompt(content, cancel.clone()).await?;
-        match (session.client.version, answered) {
+        match (session.client().version, answered) {
             (_, Answered::Inserted(id)) => Ok(json!({ "messageId": id })),
             (Version::V1, Answered::Stopped(stop)) => Ok(json!({ "stopReason": stop.as_str() })),
             (Version::V2, Answered::Stopped(Stop::Cause(StopCause::Cancelled))) => {
@@ -431,18 +449,17 @@ impl Server {
         let open = self.state().sessions.remove(id);
         if let Some(session) = open {
             self.cancel_session(id);
-            session.close().await;
+            session.close(&self.host).await;
         }
     }
 
     async fn delete(&self, id: &str) -> Result<Value, Error> {
         self.close(id).await;
-        // A session without a message has no file.
-        let Some(file) = store::find(&self.options, id).await? else {
-            return Ok(json!({}));
-        };
-        let removed = (self.options.delete)(file).await;
-        removed.map(|()| json!({})).map_err(Error::internal)
+        match self.host.delete(id).await {
+            // A session without a message has no file.
+            Ok(()) | Err(OpenError::NotFound(_)) => Ok(json!({})),
+            Err(error) => Err(errors::open_error(error)),
+        }
     }
 }
 

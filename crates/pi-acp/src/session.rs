@@ -1,163 +1,117 @@
-//! One session of a client: what is open of it, its settings and its end.
+//! One session of a client: its reports, its settings and its end. The session itself is one of the
+//! host, which other clients may use as well.
 //!
-//! `start` opens the parts, `anew` replaces them, `turn` answers prompts.
+//! `turn` answers prompts.
 
-mod anew;
-mod start;
 mod turn;
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_base::lock;
-use pi_coding_agent::guard::Approvals;
+use pi_coding_agent::AgentSession;
 use pi_coding_agent::session::Subscription;
-use pi_coding_agent::{AgentRuntime, AgentSession, SessionSelector};
-use pi_config::mcp::ConfiguredServer;
+use pi_host::ui_hub::{Attachment, NewClient};
+use pi_host::{Entered, Host, Hosted, OpenError, OpenPlan};
 use pi_jsonrpc::Error;
 use pi_protocol::CancelToken;
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::client::Client;
 use crate::config;
-use crate::errors::no_session;
+use crate::errors::{no_session, open_error};
 use crate::events::Reporter;
-use crate::executor::Through;
-use crate::options::OpenSession;
 use crate::ui::ClientUi;
-use crate::update::Update;
-use start::{Started, start};
+use crate::update::{Severity, Update};
 
 pub(crate) use turn::Answered;
 
-/// A session of a client.
-pub(crate) struct Session {
-    /// Id for the client: that of the log when the session was opened.
-    pub(crate) id: String,
-    pub(crate) client: Client,
+/// The parts of a session that the client brings, before the session is open.
+pub(crate) struct ClientParts {
+    pub(crate) reporter: Arc<Reporter>,
     ui: Arc<ClientUi>,
-    /// The profiles that the client can select.
-    profiles: Vec<&'static str>,
-    approvals: Approvals,
-    /// Held while a prompt is answered or the session is opened anew.
-    turn: Arc<tokio::sync::Mutex<()>>,
-    /// Cancels the prompt that is being answered. In version 2 its request has a response already.
-    prompting: Mutex<Option<CancelToken>>,
-    open: Mutex<Open>,
-    /// Number of messages that are in no log.
-    local: AtomicU64,
 }
 
-/// Input for opening the session.
-pub(crate) struct OpenPlan {
-    pub(crate) cwd: PathBuf,
-    pub(crate) additional_directories: Vec<PathBuf>,
-    pub(crate) mcp_servers: Vec<ConfiguredServer>,
-    pub(crate) profiles: Vec<&'static str>,
-    pub(crate) through: Through,
-    pub(crate) open: OpenSession,
-}
+impl ClientParts {
+    pub(crate) fn new(client: Client, profiles: Vec<&'static str>) -> Self {
+        let reporter = Arc::new(Reporter::new(client.clone(), profiles));
+        let ui = Arc::new(ClientUi::new(client, Arc::clone(&reporter)));
+        Self { reporter, ui }
+    }
 
-impl OpenPlan {
-    /// Returns true if both ask for the same directories and servers.
-    fn asks_for_the_same_as(&self, other: &Self) -> bool {
-        self.cwd == other.cwd
-            && self.additional_directories == other.additional_directories
-            && self.mcp_servers == other.mcp_servers
+    /// Returns the client as the host attaches it.
+    pub(crate) fn attaching(&self) -> NewClient {
+        NewClient { name: self.reporter.client().name.clone(), ui: Arc::clone(&self.ui) as Arc<_> }
     }
 }
 
-/// The parts of a session, as far as there are any.
-enum Open {
-    Live(Live),
-    /// The parts are being replaced.
-    Reopening,
-    Closed,
-}
-
-/// The parts of a session that is open.
-struct Live {
-    runtime: AgentRuntime,
-    reporter: Arc<Reporter>,
-    profile: String,
-    plan: Arc<OpenPlan>,
-    _events: Subscription,
+/// A session of a client.
+pub(crate) struct Session {
+    hosted: Arc<Hosted>,
+    pub(crate) reporter: Arc<Reporter>,
+    ui: Arc<ClientUi>,
+    /// Cancels the prompt that is being answered. In version 2 its request has a response already.
+    prompting: Mutex<Option<CancelToken>>,
+    /// Number of messages that are in no log.
+    local: AtomicU64,
+    attached: Mutex<Option<(Option<Attachment>, Subscription)>>,
 }
 
 impl Session {
-    /// Opens a session. Returns what the user should know, too.
-    pub(crate) async fn open(
-        client: Client,
-        plan: OpenPlan,
-        selector: SessionSelector,
-    ) -> Result<(Self, Vec<String>), Error> {
-        let approvals = Approvals::default();
-        let ui = Arc::new(ClientUi::new(client.clone()));
-        let plan = Arc::new(plan);
-        let started = start(&client, &plan, selector, None, None, &ui, &approvals).await?;
-        let Started { live, id, notices } = started;
-        let session = Self {
-            id,
-            client,
+    /// Begins to report about a session that was opened or attached.
+    pub(crate) fn new(parts: ClientParts, entered: Entered) -> Self {
+        let ClientParts { reporter, ui } = parts;
+        let Entered { session: hosted, attachment, .. } = entered;
+        reporter.bind(&hosted);
+        let events = hosted.add_listener(Arc::clone(&reporter) as Arc<_>);
+        Self {
+            hosted,
+            reporter,
             ui,
-            profiles: plan.profiles.clone(),
-            approvals,
-            turn: Arc::default(),
             prompting: Mutex::default(),
-            open: Mutex::new(Open::Live(live)),
             local: AtomicU64::new(0),
-        };
-        Ok((session, notices))
-    }
-
-    fn parts(&self) -> MutexGuard<'_, Open> {
-        lock(&self.open)
-    }
-
-    /// Reads something of the parts of the session.
-    fn with_live<T>(&self, read: impl FnOnce(&Live) -> T) -> Result<T, Error> {
-        match &*self.parts() {
-            Open::Live(live) => Ok(read(live)),
-            Open::Reopening => Err(Error::new(
-                Error::INVALID_REQUEST,
-                "the session is being opened anew; repeat the request later",
-            )),
-            Open::Closed => Err(no_session(&self.id)),
+            attached: Mutex::new(Some((attachment, events))),
         }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        self.reporter.client()
+    }
+
+    /// Returns the id for the client: that of the log when the session was opened.
+    pub(crate) fn id(&self) -> &str {
+        self.hosted.id()
     }
 
     /// Returns the session of the agent.
     pub(crate) fn agent(&self) -> Result<AgentSession, Error> {
-        self.with_live(|live| live.runtime.session())
+        self.hosted.session().map_err(|error| self.unavailable(error))
     }
 
-    fn reporter(&self) -> Result<Arc<Reporter>, Error> {
-        self.with_live(|live| Arc::clone(&live.reporter))
+    /// Returns the error of a session that cannot be used now.
+    fn unavailable(&self, error: OpenError) -> Error {
+        match error {
+            OpenError::NotFound(_) => no_session(self.id()),
+            error => open_error(error),
+        }
     }
 
     /// Returns true if nothing of the session is left but its log.
     pub(crate) fn is_closed(&self) -> bool {
-        matches!(*self.parts(), Open::Closed)
+        self.hosted.is_closed()
     }
 
     /// Returns the modes of version 1 and the options.
     pub(crate) fn settings(&self) -> Result<(Value, Value), Error> {
-        let (session, profile) =
-            self.with_live(|live| (live.runtime.session(), live.profile.clone()))?;
-        let options = config::options(&session, &profile, &self.profiles);
-        let modes = config::modes(&profile, &self.profiles);
-        Ok((modes, self.client.version.options(&options)))
-    }
-
-    /// Returns the report on the size of the context and the cost; `None` if neither is known.
-    pub(crate) fn usage(&self) -> Option<Update> {
-        self.reporter().ok()?.usage()
+        let (session, profiles) = (self.agent()?, self.reporter.profiles());
+        let modes = config::modes(config::profile(&session), profiles);
+        Ok((modes, self.client().version.options(&config::options(&session, profiles))))
     }
 
     /// Reports something about the session.
-    pub(crate) async fn report(&self, update: Update) {
-        self.client.report(&self.id, update).await;
+    pub(crate) fn report(&self, update: Update) {
+        self.reporter.report(update);
     }
 
     /// Cancels the run.
@@ -181,35 +135,22 @@ impl Session {
         format!("{kind}-{}-{number}", jiff::Timestamp::now().as_millisecond())
     }
 
-    /// Ends the session. Its log stays. Afterwards nothing about it is reported.
-    pub(crate) async fn close(self: &Arc<Self>) {
-        let this = Arc::clone(self);
-        // A task of its own: a request that is cancelled does not leave half a session.
-        let closing = tokio::spawn(async move {
-            if let Some(prompting) = &*this.prompting() {
-                prompting.cancel();
-            }
-            let ended = this.with_live(|live| (live.runtime.clone(), Arc::clone(&live.reporter)));
-            let ended = ended.ok();
-            if let Some((runtime, _)) = &ended {
-                runtime.shut_down().await;
-            }
-            // A run reports its end before it gives up its turn.
-            let _turn = this.turn.lock().await;
-            let open = std::mem::replace(&mut *this.parts(), Open::Closed);
-            if let Open::Live(live) = open {
-                let is_ended = ended
-                    .as_ref()
-                    .is_some_and(|(_, reporter)| Arc::ptr_eq(reporter, &live.reporter));
-                // The profile may have changed meanwhile.
-                if !is_ended {
-                    live.runtime.shut_down().await;
-                }
-            }
-            this.ui.unbind();
-        });
-        // A task that panicked has left nothing to close.
-        let _ = closing.await;
+    /// Ends the session for this client. Afterwards nothing about it is reported. A session that no
+    /// other client uses is closed; its log stays.
+    pub(crate) async fn close(&self, host: &Host) {
+        if let Some(prompting) = &*self.prompting() {
+            prompting.cancel();
+        }
+        // A run reports its end to the client before.
+        if !self.is_closed() && self.hosted.ui().clients() <= 1 {
+            host.close(self.id()).await;
+        }
+        let attached = lock(&self.attached).take();
+        drop(attached);
+        // The other clients may have left meanwhile.
+        if !self.is_closed() && self.hosted.ui().clients() == 0 {
+            host.close(self.id()).await;
+        }
     }
 
     /// Selects another profile, model or thinking level.
@@ -218,5 +159,68 @@ impl Session {
             return self.set_profile(value).await;
         }
         config::set(&self.agent()?, id, value).await
+    }
+
+    /// Selects another profile, after the run that goes on now.
+    pub(crate) async fn set_profile(self: &Arc<Self>, profile: &str) -> Result<(), Error> {
+        if !self.reporter.profiles().contains(&profile) {
+            return Err(config::unknown(config::PROFILE, profile));
+        }
+        let turn = match self.hosted.try_turn() {
+            Some(turn) => turn,
+            None => {
+                let text = format!("the profile becomes {profile} when the run has ended");
+                self.report(Update::Notice { severity: Severity::Info, text });
+                self.hosted.turn().await
+            }
+        };
+        if config::profile(&self.agent()?) == profile {
+            return Ok(());
+        }
+        let plan = self.hosted.plan().map_err(|error| self.unavailable(error))?;
+        let mut plan = (*plan).clone();
+        plan.profile = Some(profile.to_owned());
+        self.reopen(plan, turn).await
+    }
+
+    /// Applies another request for the session, which is open. A run keeps what it has.
+    pub(crate) async fn adopt(self: &Arc<Self>, mut plan: OpenPlan) -> Result<(), Error> {
+        let current = self.hosted.plan().map_err(|error| self.unavailable(error))?;
+        if current.asks_for_the_same_as(&plan) {
+            return Ok(());
+        }
+        let Some(turn) = self.hosted.try_turn() else {
+            let text = "the session is running: its directories and MCP servers stay as they are";
+            let severity = Severity::Warning;
+            self.report(Update::Notice { severity, text: text.to_owned() });
+            return Ok(());
+        };
+        plan.profile = Some(config::profile(&self.agent()?).to_owned());
+        self.reopen(plan, turn).await
+    }
+
+    /// Opens the session anew and reports it. If that fails, it is opened as it was before.
+    async fn reopen(
+        self: &Arc<Self>,
+        plan: OpenPlan,
+        turn: OwnedMutexGuard<()>,
+    ) -> Result<(), Error> {
+        let this = Arc::clone(self);
+        // A task of its own: a request that is cancelled is reported as well.
+        let reopening = tokio::spawn(async move {
+            let before = config::profile(&this.agent()?);
+            let profile = plan.profile.clone().unwrap_or_else(|| before.to_owned());
+            let (notices, reopened) = this.hosted.reopen(plan, turn).await;
+            for text in notices {
+                this.report(Update::Notice { severity: Severity::Warning, text });
+            }
+            reopened.map_err(open_error)?;
+            if profile != before {
+                this.report(Update::Mode(profile));
+                this.reporter.options();
+            }
+            Ok(())
+        });
+        reopening.await.unwrap_or_else(|error| Err(Error::internal(error)))
     }
 }

@@ -1,14 +1,12 @@
-//! The sessions of the user: listing them, and finding one by its id.
-
-use std::path::PathBuf;
+//! The list of the user's sessions.
 
 use pi_base::text;
-use pi_coding_agent::session_index;
+use pi_host::Host;
 use pi_jsonrpc::Error;
-use pi_session::{ListOptions, SessionInfo};
+use pi_session::SessionInfo;
 use serde_json::{Value, json};
 
-use crate::options::Options;
+use crate::errors::open_error;
 use crate::params::ListSessions;
 
 /// Sessions of one page.
@@ -17,14 +15,14 @@ const PAGE: usize = 100;
 const TITLE: usize = 200;
 
 /// Returns a page of the sessions, newest first.
-pub(crate) async fn list(options: &Options, params: ListSessions) -> Result<Value, Error> {
+pub(crate) async fn list(host: &Host, params: ListSessions) -> Result<Value, Error> {
     let from: usize = match &params.cursor {
         None => 0,
         Some(cursor) => cursor.parse().map_err(|_| Error::invalid_params("unknown cursor"))?,
     };
     // Sessions belong to directories without links in their paths; one that is gone has its name.
     let cwd = params.cwd.map(|cwd| std::fs::canonicalize(&cwd).unwrap_or(cwd));
-    let sessions = read(options, cwd).await?;
+    let sessions = host.stored(cwd).await.map_err(open_error)?;
     let sessions: Vec<Value> =
         sessions.iter().filter(|session| session.cwd.starts_with('/')).map(describe).collect();
     let page: Vec<Value> = sessions.iter().skip(from).take(PAGE).cloned().collect();
@@ -34,23 +32,6 @@ pub(crate) async fn list(options: &Options, params: ListSessions) -> Result<Valu
         result["nextCursor"] = next.to_string().into();
     }
     Ok(result)
-}
-
-/// Returns the file of a session.
-pub(crate) async fn find(options: &Options, id: &str) -> Result<Option<PathBuf>, Error> {
-    let sessions = read(options, None).await?;
-    Ok(sessions.into_iter().find(|session| session.id == id).map(|session| session.path))
-}
-
-async fn read(options: &Options, cwd: Option<PathBuf>) -> Result<Vec<SessionInfo>, Error> {
-    let (environment, directory) = (options.environment.clone(), options.session_directory.clone());
-    let listing = tokio::task::spawn_blocking(move || {
-        let mut wanted = ListOptions::default();
-        wanted.cwd = cwd;
-        // Files that cannot be read are no sessions for a client.
-        session_index(&environment, directory.as_ref()).list(&wanted).sessions
-    });
-    listing.await.map_err(|error| Error::internal(format!("the list of sessions: {error}")))
 }
 
 fn describe(session: &SessionInfo) -> Value {

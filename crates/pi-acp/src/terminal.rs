@@ -4,7 +4,6 @@
 //! runs, and the agent reads it at the end.
 
 use std::io;
-use std::sync::Arc;
 
 use pi_tools::{Command, Process, ProcessTree};
 use serde_json::{Value, json};
@@ -21,7 +20,7 @@ const OUTPUT: u64 = 4 << 20;
 pub(crate) async fn spawn(
     client: &Client,
     session: &str,
-    reporter: &Arc<Reporter>,
+    reporter: &Reporter,
     command: &Command,
 ) -> io::Result<Process> {
     let text = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
@@ -64,7 +63,7 @@ pub(crate) async fn spawn(
     });
     let id = creating.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))?;
     if let Some(script) = args.last() {
-        reporter.show_terminal(script, &id).await;
+        reporter.show_terminal(script, &id);
     }
     let exit = async { exit.await.unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into())) };
     let gone = async {

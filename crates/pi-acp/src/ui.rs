@@ -3,20 +3,18 @@
 //! A client without forms gets choices as requests for permission, which every client has; a
 //! question for a text is not asked there.
 
-use std::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
-use pi_base::lock;
 use pi_base::text::exact;
-use pi_coding_agent::WeakAgentRuntime;
 use pi_coding_agent::extension::{Dialog, DialogAnswer, NotifyKind, Ui, UiUpdate};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
-use crate::events::differences;
+use crate::events::{Reporter, differences};
 use crate::tool_calls;
 use crate::update::{
     Block, Permission, PermissionOption, Severity, State, Status, ToolCall, ToolContent, Update,
@@ -29,8 +27,8 @@ const CHOICES: usize = 50;
 /// The user interface of one session.
 pub(crate) struct ClientUi {
     client: Client,
-    /// The session, while the client knows it.
-    bound: Mutex<Option<Bound>>,
+    /// Has the session, once it is open. Before that, no one can be asked.
+    reporter: Arc<Reporter>,
     /// A prompt is being answered.
     in_turn: AtomicBool,
     /// Questions without an answer.
@@ -38,37 +36,15 @@ pub(crate) struct ClientUi {
     questions: AtomicU64,
 }
 
-/// The session that an interface belongs to.
-#[derive(Clone)]
-struct Bound {
-    session: String,
-    runtime: WeakAgentRuntime,
-}
-
 impl ClientUi {
-    pub(crate) fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client, reporter: Arc<Reporter>) -> Self {
         Self {
             client,
-            bound: Mutex::default(),
+            reporter,
             in_turn: AtomicBool::new(false),
             open: AtomicUsize::new(0),
             questions: AtomicU64::new(0),
         }
-    }
-
-    /// Connects the interface to its session, which may replace another one. Before that, no one
-    /// can be asked.
-    pub(crate) fn bind(&self, session: &str, runtime: WeakAgentRuntime) {
-        *lock(&self.bound) = Some(Bound { session: session.to_owned(), runtime });
-    }
-
-    /// Ends the connection: the client does not know the session any more.
-    pub(crate) fn unbind(&self) {
-        *lock(&self.bound) = None;
-    }
-
-    fn session(&self) -> Option<String> {
-        Some(lock(&self.bound).as_ref()?.session.clone())
     }
 
     /// Notes that a prompt is being answered, or that it was.
@@ -81,31 +57,26 @@ impl ClientUi {
     }
 
     /// Waits for an answer of the user, who is needed, as the state of the session tells.
-    async fn answer<T>(&self, session: &str, question: impl Future<Output = T>) -> T {
+    async fn answer<T>(&self, question: impl Future<Output = T>) -> T {
         let is_first = self.open.fetch_add(1, Ordering::Relaxed) == 0;
-        let mut waiting = Waiting { ui: self, session, is_over: false };
+        let _waiting = Waiting(self);
         if is_first && self.is_in_turn() {
-            self.client.report(session, Update::State(State::RequiresAction)).await;
+            self.reporter.report(Update::State(State::RequiresAction));
         }
-        let answer = question.await;
-        if waiting.end() {
-            self.client.report(session, Update::State(State::Running)).await;
-        }
-        answer
+        question.await
     }
 
     /// Asks for permission.
     async fn ask(&self, permission: Permission) -> Option<String> {
-        let session = self.session()?;
-        let question = self.client.ask_permission(&session, permission);
-        self.answer(&session, question).await.ok().flatten()
+        let session = self.reporter.session()?;
+        let question = self.client.ask_permission(session, permission);
+        self.answer(question).await.ok().flatten()
     }
 
     /// Describes the call that an approval is about. Its status is known to the client.
     async fn tool_call(&self, request: &ApprovalRequest) -> ToolCall {
         let call = ToolCall { id: request.tool_call_id.clone(), ..ToolCall::default() };
-        let runtime = lock(&self.bound).as_ref().and_then(|bound| bound.runtime.upgrade());
-        let Some(session) = runtime.map(|runtime| runtime.session()) else { return call };
+        let Some(session) = self.reporter.current() else { return call };
         let Some(arguments) = arguments_of(&session.messages(), &request.tool_call_id) else {
             return call;
         };
@@ -119,8 +90,7 @@ impl ClientUi {
 
     /// Reports that a call runs: it is approved. In version 1 the question has changed how the call
     /// looks.
-    async fn report_approved(&self, call: ToolCall) {
-        let Some(session) = self.session() else { return };
+    fn report_approved(&self, call: ToolCall) {
         let is_changed = self.client.version == Version::V1;
         let change = ToolCall {
             id: call.id,
@@ -129,7 +99,7 @@ impl ClientUi {
             content: is_changed.then(|| call.content.unwrap_or_default()),
             ..ToolCall::default()
         };
-        self.client.report(&session, Update::ToolCallChange(change)).await;
+        self.reporter.report(Update::ToolCallChange(change));
     }
 
     fn next_question(&self) -> String {
@@ -138,9 +108,8 @@ impl ClientUi {
 
     /// Asks with a form that has one field.
     async fn ask_form(&self, message: &str, field: Value) -> Option<Value> {
-        let session = self.session()?;
         let params = json!({
-            "sessionId": session,
+            "sessionId": self.reporter.session()?,
             "mode": "form",
             "message": message,
             "requestedSchema": {
@@ -150,7 +119,7 @@ impl ClientUi {
             },
         });
         let question = self.client.ask("elicitation/create", params);
-        let mut answer = self.answer(&session, question).await.ok()?;
+        let mut answer = self.answer(question).await.ok()?;
         if answer["action"] != "accept" {
             return None;
         }
@@ -160,7 +129,6 @@ impl ClientUi {
     /// Asks for a choice without a form. The answers are the positions of the options. A request
     /// for permission needs a call, which begins and ends with the question.
     async fn ask_choice(&self, title: &str, message: &str, options: &[String]) -> Option<usize> {
-        let session = self.session()?;
         let text = ToolContent::Block(Block::Text(message.to_owned()));
         let tool_call = ToolCall {
             id: self.next_question(),
@@ -183,9 +151,9 @@ impl ClientUi {
             kind: "reject_once",
         };
         shown.push(cancel);
-        self.client.report(&session, Update::ToolCall(tool_call.clone())).await;
+        self.reporter.report(Update::ToolCall(tool_call.clone()));
         let mut choice =
-            OpenChoice { ui: self, session: &session, call: Some(tool_call.id.clone()) };
+            OpenChoice { ui: self, call: tool_call.id.clone(), status: Status::Cancelled };
         let permission = Permission {
             title: title.to_owned(),
             description: String::new(),
@@ -193,61 +161,36 @@ impl ClientUi {
             command: None,
             options: shown,
         };
-        let chosen = self.ask(permission).await;
-        let status = if chosen.is_some() { Status::Completed } else { Status::Cancelled };
-        if let Some(change) = choice.end(status) {
-            self.client.report(&session, change).await;
-        }
-        chosen?.parse().ok().filter(|at| *at < options.len())
+        let chosen = self.ask(permission).await?;
+        choice.status = Status::Completed;
+        chosen.parse().ok().filter(|at| *at < options.len())
     }
 }
 
 /// A question without an answer. One that is given up, such as at the end of its time, must not
 /// leave a session that waits for the user.
-struct Waiting<'a> {
-    ui: &'a ClientUi,
-    session: &'a str,
-    is_over: bool,
-}
-
-impl Waiting<'_> {
-    /// Notes the end of the question. Returns true if the run goes on now.
-    fn end(&mut self) -> bool {
-        if std::mem::replace(&mut self.is_over, true) {
-            return false;
-        }
-        self.ui.open.fetch_sub(1, Ordering::Relaxed) == 1 && self.ui.is_in_turn()
-    }
-}
+struct Waiting<'a>(&'a ClientUi);
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.end() {
-            self.ui.client.try_report(self.session, Update::State(State::Running));
+        if self.0.open.fetch_sub(1, Ordering::Relaxed) == 1 && self.0.is_in_turn() {
+            self.0.reporter.report(Update::State(State::Running));
         }
     }
 }
 
-/// The call of a choice without an answer. One that is given up is cancelled.
+/// The call of a choice. One without an answer, or that is given up, is cancelled.
 struct OpenChoice<'a> {
     ui: &'a ClientUi,
-    session: &'a str,
-    call: Option<String>,
-}
-
-impl OpenChoice<'_> {
-    /// Returns the report on the end of the call, once.
-    fn end(&mut self, status: Status) -> Option<Update> {
-        let (id, status) = (self.call.take()?, Some(status));
-        Some(Update::ToolCallChange(ToolCall { id, status, ..ToolCall::default() }))
-    }
+    call: String,
+    status: Status,
 }
 
 impl Drop for OpenChoice<'_> {
     fn drop(&mut self) {
-        if let Some(change) = self.end(Status::Cancelled) {
-            self.ui.client.try_report(self.session, change);
-        }
+        let (id, status) = (std::mem::take(&mut self.call), Some(self.status));
+        let change = ToolCall { id, status, ..ToolCall::default() };
+        self.ui.reporter.report(Update::ToolCallChange(change));
     }
 }
 
@@ -312,14 +255,13 @@ impl Ui for ClientUi {
                 Some(ALWAYS) if request.rule.is_some() => ApprovalDecision::Always,
                 _ => return ApprovalDecision::Deny { reason: None },
             };
-            self.report_approved(call).await;
+            self.report_approved(call);
             decision
         })
     }
 
     fn update(&self, update: UiUpdate) {
         let UiUpdate::Notify { message, kind } = update else { return };
-        let Some(session) = self.session() else { return };
         let severity = match kind.unwrap_or_default() {
             NotifyKind::Info => Severity::Info,
             NotifyKind::Warning => Severity::Warning,
@@ -334,7 +276,7 @@ impl Ui for ClientUi {
         } else {
             return;
         };
-        self.client.try_report(&session, update);
+        self.reporter.report(update);
     }
 }
 

@@ -4,8 +4,9 @@
 //! bounded by what happened, not by how often it was reported. Nothing is lost.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use pi_base::lock;
 use tokio::sync::Notify;
 
 /// The reader is far behind if more items than this wait.
@@ -76,7 +77,7 @@ impl<T: Merge> MergeQueue<T> {
 
 impl<T> MergeQueue<T> {
     fn waiting(&self) -> MutexGuard<'_, VecDeque<T>> {
-        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.waiting)
     }
 }
 

@@ -68,6 +68,15 @@ impl Credentials {
         edit.set(&entry, &credential)?;
         Ok(())
     }
+
+    /// Removes all stored credentials.
+    pub async fn log_out(&self) -> Result<(), ConfigError> {
+        for entry in self.store.list()? {
+            let name = entry.parse().unwrap_or_else(|_| CredentialName::new(entry));
+            self.registry.logout(&name).await?;
+        }
+        Ok(())
+    }
 }
 
 /// Reasons why a credential cannot be stored.

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pi_base::lock;
-use pi_coding_agent::extension::Ui;
+use pi_coding_agent::extension::NotifyKind;
 use pi_coding_agent::guard::Approvals;
-use pi_coding_agent::session::Persistence;
+use pi_coding_agent::session::{Persistence, SessionListener, Subscribers, Subscription};
 use pi_coding_agent::{AgentRuntime, AgentSession, SessionSelector};
 use pi_protocol::{Model, ThinkingLevel};
 use serde_json::to_value;
@@ -17,7 +17,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::feed::Feed;
 use crate::open::{OpenError, OpenPlan, OpenRequest, Opened, Opener};
-use crate::ui_hub::{Attachment, UiHub};
+use crate::ui_hub::UiHub;
 
 /// Type of the log entries that record who answered a question.
 pub const ANSWER_ENTRY: &str = "pi:answer";
@@ -27,6 +27,7 @@ pub struct Hosted {
     id: String,
     hub: UiHub,
     feed: Feed,
+    listeners: Subscribers,
     approvals: Approvals,
     opener: Opener,
     /// Held while a prompt is answered or the session is opened anew.
@@ -42,7 +43,7 @@ enum State {
     Closed,
 }
 
-/// A reopened session: what the user should know.
+/// What the user should know about a session that was opened.
 pub type Notices = Vec<String>;
 
 impl Hosted {
@@ -61,9 +62,12 @@ impl Hosted {
         };
         let Opened { runtime, notices } = opener(request).await?;
         record_answers(&hub, &runtime);
+        let listeners = Subscribers::default();
+        runtime.add_listener(Arc::new(listeners.clone())).forever();
         let hosted = Self {
             id: runtime.session().id(),
             feed: Feed::new(&runtime),
+            listeners,
             hub,
             approvals,
             opener,
@@ -99,15 +103,16 @@ impl Hosted {
         &self.feed
     }
 
-    /// Returns the user interface, through which questions reach all clients.
+    /// Returns the user interface, to which clients attach and through which questions reach all of
+    /// them.
     pub fn ui(&self) -> &UiHub {
         &self.hub
     }
 
-    /// Attaches a client.
-    pub fn attach(&self, name: Option<String>, ui: Arc<dyn Ui>) -> Attachment {
-        self.touch();
-        self.hub.attach(name, ui)
+    /// Adds a listener of events that stays when the session is opened anew. The session waits for
+    /// it: a listener that passes events to a client gathers them.
+    pub fn add_listener(&self, listener: Arc<dyn SessionListener>) -> Subscription {
+        self.listeners.add(listener)
     }
 
     /// Waits for the turn to use the session: to answer a prompt, or to change it.
@@ -146,13 +151,13 @@ impl Hosted {
         Some(lock(&self.used).elapsed())
     }
 
-    /// Opens the session anew, with other properties, by the one who has the turn. If that fails,
-    /// it is opened as it was before.
+    /// Opens the session anew, with other properties, for the holder of the turn. If that fails, it
+    /// is opened as it was before.
     pub async fn reopen(
         self: &Arc<Self>,
         plan: OpenPlan,
         turn: OwnedMutexGuard<()>,
-    ) -> Result<Notices, OpenError> {
+    ) -> (Notices, Result<(), OpenError>) {
         let this = Arc::clone(self);
         // A task of its own: a request that is cancelled does not leave half a session.
         let opening = tokio::spawn(async move {
@@ -162,18 +167,19 @@ impl Hosted {
         });
         opening.await.unwrap_or_else(|error| {
             *lock(&self.state) = State::Closed;
-            Err(OpenError::Failed(format!("opening the session anew: {error}")))
+            let problem = format!("opening the session anew: {error}");
+            (Notices::new(), Err(OpenError::Failed(problem)))
         })
     }
 
-    async fn replace(&self, plan: OpenPlan) -> Result<Notices, OpenError> {
+    async fn replace(&self, plan: OpenPlan) -> (Notices, Result<(), OpenError>) {
         let (runtime, before) = {
             let mut state = lock(&self.state);
             match std::mem::replace(&mut *state, State::Reopening) {
                 State::Live { runtime, plan } => (runtime, plan),
                 other => {
                     *state = other;
-                    return Err(self.unavailable());
+                    return (Notices::new(), Err(self.unavailable()));
                 }
             }
         };
@@ -181,18 +187,17 @@ impl Hosted {
         runtime.shut_down().await;
         // The log is locked until then.
         drop(runtime);
-        let (notices, failure) = match self.start(&kept, plan).await {
-            Ok(notices) => (notices, None),
+        match self.start(&kept, plan).await {
+            Ok(notices) => (notices, Ok(())),
             Err(failure) => match self.start(&kept, (*before).clone()).await {
-                Ok(notices) => (notices, Some(failure)),
+                Ok(notices) => (notices, Err(failure)),
                 Err(_) => {
                     *lock(&self.state) = State::Closed;
                     self.feed.close();
-                    return Err(failure);
+                    (Notices::new(), Err(failure))
                 }
             },
-        };
-        failure.map_or(Ok(notices), Err)
+        }
     }
 
     /// Opens a runtime for the session and makes it the current one.
@@ -205,6 +210,7 @@ impl Hosted {
         };
         let Opened { runtime, mut notices } = (self.opener)(request).await?;
         record_answers(&self.hub, &runtime);
+        runtime.add_listener(Arc::new(self.listeners.clone())).forever();
         notices.extend(kept.restore(&runtime.session()).await);
         self.feed.follow(&runtime);
         *lock(&self.state) = State::Live { runtime, plan: Arc::new(plan) };
@@ -216,6 +222,7 @@ impl Hosted {
         let this = Arc::clone(self);
         // A task of its own: a request that is cancelled does not leave half a session.
         let closing = tokio::spawn(async move {
+            let ended = this.session().ok();
             if let Ok(runtime) = this.runtime() {
                 runtime.shut_down().await;
             }
@@ -223,7 +230,12 @@ impl Hosted {
             let _turn = this.turn.lock().await;
             let state = std::mem::replace(&mut *lock(&this.state), State::Closed);
             this.feed.close();
-            drop(state);
+            if let State::Live { runtime, .. } = state
+                && !ended.is_some_and(|ended| ended.is(&runtime.session()))
+            {
+                // The session was opened anew meanwhile.
+                runtime.shut_down().await;
+            }
         });
         // A task that panicked has left nothing to close.
         let _ = closing.await;
@@ -259,8 +271,11 @@ fn record_answers(hub: &UiHub, runtime: &AgentRuntime) {
     hub.set_recorder(Arc::new(move |answered| {
         let (Some(runtime), Ok(data)) = (runtime.upgrade(), to_value(answered)) else { return };
         tokio::spawn(async move {
-            // A log that cannot be written ends the run that asked.
-            let _ = runtime.session().append_entry(ANSWER_ENTRY, Some(data)).await;
+            let session = runtime.session();
+            if let Err(error) = session.append_entry(ANSWER_ENTRY, Some(data)).await {
+                let problem = format!("The client that answered was not recorded: {error}");
+                session.extension_context().ui().notify(&problem, NotifyKind::Error);
+            }
         });
     }));
 }

@@ -11,11 +11,13 @@
 //! # Where to start reading
 //!
 //! [`Host`] holds the open sessions, [`Hosted`] is one of them: its runtime, its clients
-//! ([`ui_hub`]) and its events ([`feed`]). [`sessions::SessionStore`] names and finds the logs of a
-//! user.
+//! ([`ui_hub`]) and its events ([`feed`]). [`Runs`] are prompts in sessions of their own, for servers
+//! whose callers send tasks. [`sessions::SessionStore`] names and finds the logs of a user.
 
 pub mod browser;
+pub mod ceiling;
 pub mod credentials;
+mod directories;
 pub mod export;
 pub mod feed;
 mod hosted;
@@ -23,11 +25,14 @@ mod open;
 mod pool;
 pub mod provider_errors;
 pub mod rate_limits;
+mod runs;
 pub mod sessions;
 mod takeover;
 pub mod ui_hub;
 pub mod undo;
 
+pub use directories::{Directories, DirectoryError};
 pub use hosted::{ANSWER_ENTRY, Hosted, Notices};
 pub use open::{OpenError, OpenPlan, OpenRequest, Opened, Opener};
 pub use pool::{Entered, Host, HostOptions};
+pub use runs::{RunPlace, RunStatus, Runs};

@@ -8,6 +8,7 @@ use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::guard::Approvals;
 use pi_coding_agent::{AgentOptions, AgentRuntime, SessionSelector, WrapExecutor};
 use pi_config::mcp::ConfiguredServer;
+use pi_protocol::Outcome;
 use serde_json::{Value, json};
 
 /// Opens sessions with the options of the program.
@@ -29,6 +30,8 @@ pub struct OpenPlan {
     pub mcp_servers: Vec<ConfiguredServer>,
     /// Files and terminals of the client.
     pub wrap_executor: Option<WrapExecutor>,
+    /// Options for this session, instead of those that the program has for all.
+    pub options: Option<Arc<AgentOptions>>,
 }
 
 impl OpenPlan {
@@ -40,6 +43,7 @@ impl OpenPlan {
             additional_directories: Vec::new(),
             mcp_servers: Vec::new(),
             wrap_executor: None,
+            options: None,
         }
     }
 
@@ -86,7 +90,7 @@ impl OpenRequest {
     /// Writes the request into options. What they say about directories that sandboxed commands
     /// can write stays.
     pub fn apply(self, options: &mut AgentOptions) {
-        let OpenPlan { cwd, profile, additional_directories, mcp_servers, wrap_executor } =
+        let OpenPlan { cwd, profile, additional_directories, mcp_servers, wrap_executor, .. } =
             self.plan;
         options.environment.cwd = cwd;
         options.session = self.session;
@@ -137,7 +141,26 @@ pub enum OpenError {
     /// The session is being opened anew.
     #[error("the session is being opened anew; repeat the request later")]
     Reopening,
+    /// The program refuses to open it.
+    #[error("{problem}")]
+    Refused {
+        /// Description of the problem.
+        problem: String,
+        /// The outcome that a run of the session would have had.
+        outcome: Outcome,
+    },
     /// Another problem; the text describes it.
     #[error("{0}")]
     Failed(String),
+}
+
+impl OpenError {
+    /// Returns the outcome of a run whose session is not opened.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Self::Credentials(_) => Outcome::NoModel,
+            Self::Refused { outcome, .. } => *outcome,
+            _ => Outcome::Failed,
+        }
+    }
 }

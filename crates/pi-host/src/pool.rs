@@ -5,18 +5,19 @@
 //! the next client opens it again.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use pi_base::lock;
 use pi_coding_agent::{Environment, SessionSelector, session_index};
-use pi_session::{ListOptions, SessionInfo, is_locked};
+use pi_session::{ListOptions, SessionInfo};
 
 use crate::hosted::{Hosted, Notices};
 use crate::open::{OpenError, OpenPlan, Opener};
+use crate::sessions;
 use crate::takeover::{Request, is_requested, is_used};
-use crate::ui_hub::{Absence, UiHub};
+use crate::ui_hub::{Absence, Attachment, NewClient, UiHub};
 
 /// Properties of a host.
 #[non_exhaustive]
@@ -76,6 +77,8 @@ pub struct Entered {
     pub notices: Notices,
     /// The session was open already.
     pub was_open: bool,
+    /// Keeps the client attached, if one was given.
+    pub attachment: Option<Attachment>,
 }
 
 impl Host {
@@ -88,11 +91,18 @@ impl Host {
         }))
     }
 
-    /// Opens a session that `selector` names.
+    /// Returns the directories and variables of the user.
+    pub fn environment(&self) -> &Environment {
+        &self.0.options.environment
+    }
+
+    /// Opens a session that `selector` names. A client is attached before: it can be asked while
+    /// the session starts.
     pub async fn open(
         &self,
         selector: SessionSelector,
         plan: OpenPlan,
+        client: Option<NewClient>,
     ) -> Result<Entered, OpenError> {
         let options = &self.0.options;
         if self.sessions().len() >= options.most {
@@ -102,20 +112,27 @@ impl Host {
             return Err(OpenError::TooMany(options.most));
         }
         let (opener, hub) = (Arc::clone(&options.opener), UiHub::new(options.absence));
+        let attachment = client.map(|client| hub.attach(client));
         let (session, notices) = Hosted::open(opener, hub, selector, plan).await?;
         self.sessions().insert(session.id().to_owned(), Arc::clone(&session));
-        Ok(Entered { session, notices, was_open: false })
+        Ok(Entered { session, notices, was_open: false, attachment })
     }
 
-    /// Returns the session with this id, which is opened if it is not open.
-    pub async fn enter(&self, id: &str, plan: OpenPlan) -> Result<Entered, OpenError> {
+    /// Returns the session with this id, which is opened if it is not open, and attaches a client.
+    pub async fn enter(
+        &self,
+        id: &str,
+        plan: OpenPlan,
+        client: Option<NewClient>,
+    ) -> Result<Entered, OpenError> {
         let _opening = self.0.opening.lock().await;
         if let Some(session) = self.get(id) {
-            return Ok(Entered { session, notices: Vec::new(), was_open: true });
+            let attachment = client.map(|client| session.ui().attach(client));
+            return Ok(Entered { session, notices: Notices::new(), was_open: true, attachment });
         }
-        let file = self.find(id).await?;
+        let file = self.find(id).await?.path;
         let selector = SessionSelector::Existing(file.to_string_lossy().into_owned());
-        self.open(selector, plan).await
+        self.open(selector, plan, client).await
     }
 
     /// Returns the open session with this id.
@@ -147,13 +164,10 @@ impl Host {
         listing.await.map_err(|error| OpenError::Failed(format!("the list of sessions: {error}")))
     }
 
-    /// Returns the file of a stored session.
-    pub async fn find(&self, id: &str) -> Result<PathBuf, OpenError> {
+    /// Returns a stored session.
+    pub async fn find(&self, id: &str) -> Result<SessionInfo, OpenError> {
         let found = self.stored(None).await?.into_iter().find(|session| session.id == id);
-        match found {
-            Some(session) => Ok(session.path),
-            None => Err(OpenError::NotFound(format!("there is no session {id:?}"))),
-        }
+        found.ok_or_else(|| OpenError::NotFound(format!("there is no session {id:?}")))
     }
 
     /// Takes a session over that another host has open, and opens it. The other host closes it as
@@ -162,10 +176,11 @@ impl Host {
         &self,
         id: &str,
         plan: OpenPlan,
+        client: Option<NewClient>,
         patience: Duration,
     ) -> Result<Entered, OpenError> {
         if self.get(id).is_none() {
-            let file = self.find(id).await?;
+            let file = self.find(id).await?.path;
             if is_used(&file).await {
                 let problem = |error: &dyn std::fmt::Display| {
                     OpenError::Failed(format!("cannot take over {}: {error}", file.display()))
@@ -176,7 +191,7 @@ impl Host {
                 }
             }
         }
-        self.enter(id, plan).await
+        self.enter(id, plan, client).await
     }
 
     /// Closes the sessions that other hosts ask for, unless they are busy, and those that are idle.
@@ -204,22 +219,18 @@ impl Host {
         }
     }
 
-    /// Closes a session and removes it with `remove`. A session that another program uses stays.
-    pub async fn delete(
-        &self,
-        id: &str,
-        remove: impl FnOnce(&Path) -> Result<(), String> + Send + 'static,
-    ) -> Result<(), OpenError> {
+    /// Closes a session and removes it with what belongs to it. A session that another program uses
+    /// stays.
+    pub async fn delete(&self, id: &str) -> Result<(), OpenError> {
         self.close(id).await;
-        let file = self.find(id).await?;
+        let session = self.find(id).await?;
+        let directory = self.environment().agent_directory.clone();
         let removing = tokio::task::spawn_blocking(move || {
-            if is_locked(&file) {
-                return Err(format!("{} is in use by another program", file.display()));
-            }
-            remove(&file)
+            sessions::remove(&session, &directory, |path| std::fs::remove_file(path))
         });
-        let removed = removing.await.map_err(|error| OpenError::Failed(error.to_string()))?;
-        removed.map_err(OpenError::Failed)
+        let failed = |error: &dyn std::fmt::Display| OpenError::Failed(error.to_string());
+        let removed = removing.await.map_err(|error| failed(&error))?;
+        removed.map_err(|error| failed(&error))
     }
 
     /// Closes the sessions that no client has used for the idle time of the host. Returns their
@@ -234,17 +245,6 @@ impl Host {
             }
         }
         evicted
-    }
-
-    /// Closes all sessions, within a time; the rest ends with the program.
-    pub async fn close_all(&self, grace: Duration) {
-        let sessions = std::mem::take(&mut *self.sessions());
-        let mut ending = tokio::task::JoinSet::new();
-        for session in sessions.into_values() {
-            ending.spawn(async move { session.close().await });
-        }
-        let all = async { while ending.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(grace, all).await;
     }
 
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Hosted>>> {

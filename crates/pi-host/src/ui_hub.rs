@@ -66,6 +66,20 @@ struct Client {
     ui: Arc<dyn Ui>,
 }
 
+/// A client that attaches.
+pub struct NewClient {
+    /// Name under which the answers of the client are recorded; without one they are not.
+    pub name: Option<String>,
+    /// The user of the client.
+    pub ui: Arc<dyn Ui>,
+}
+
+impl std::fmt::Debug for NewClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewClient").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 /// A client of a hub, until it is dropped.
 #[must_use = "dropping it detaches the client"]
 pub struct Attachment {
@@ -98,14 +112,12 @@ impl UiHub {
         Self(Arc::new(Shared { absence, state: Mutex::default(), changed }))
     }
 
-    /// Attaches a client. It gets what extensions show at the moment, and every open question. The
-    /// name is the one that answers are recorded under; answers of a client without a name are not
-    /// recorded.
-    pub fn attach(&self, name: Option<String>, ui: Arc<dyn Ui>) -> Attachment {
+    /// Attaches a client. It gets what extensions show at the moment, and every open question.
+    pub fn attach(&self, client: NewClient) -> Attachment {
         let (client, shown) = {
             let mut state = self.state();
             state.next += 1;
-            let client = Client { id: state.next, name, ui };
+            let client = Client { id: state.next, name: client.name, ui: client.ui };
             state.clients.push(client.clone());
             (client, state.sticky.updates())
         };

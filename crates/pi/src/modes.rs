@@ -1,11 +1,14 @@
 //! The modes that run an agent: interactive, print, JSON and RPC.
 //!
 //! `setup` creates the agent from the command line, `input` reads the prompts, `signals` ends a run
-//! early. The agent itself is in the library; the modes only connect it to the standard streams.
+//! early; `hosting` opens the sessions of servers. The agent itself is in the library; the modes only
+//! connect it to the standard streams.
 
 #[cfg(feature = "acp")]
 pub(crate) mod acp;
 pub(crate) mod demo;
+#[cfg(any(feature = "acp", feature = "mcp-server"))]
+mod hosting;
 pub(crate) mod input;
 #[cfg(feature = "screen")]
 pub(crate) mod interactive;

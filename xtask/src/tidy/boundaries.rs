@@ -113,7 +113,7 @@ const UPPER_LAYERS: &[(&str, &[&str])] = &[
     ),
     ("pi-acp", &["pi"]),
     ("pi-converge", &["pi"]),
-    ("pi-host", &["pi-screen", "pi"]),
+    ("pi-host", &["pi-acp", "pi-screen", "pi"]),
     ("pi-mcp-host", &["pi-extensions", "pi-screen", "pi"]),
     ("pi-screen", &["pi"]),
     ("pi-tui", &["pi-extensions", "pi-screen", "pi"]),

@@ -18,7 +18,7 @@ const OLD_SIDE: u64 = 512 << 10;
 
 impl Reporter {
     /// Shows a terminal of the client in the call that runs this script.
-    pub(crate) async fn show_terminal(&self, script: &str, terminal: &str) {
+    pub(crate) fn show_terminal(&self, script: &str, terminal: &str) {
         let id = {
             let mut state = self.state();
             let running = state.calls.iter_mut().find(|(_, call)| {
@@ -31,7 +31,7 @@ impl Reporter {
         };
         let content = Some(vec![ToolContent::Terminal(terminal.to_owned())]);
         let call = ToolCall { id, content, ..ToolCall::default() };
-        self.report(Update::ToolCallChange(call)).await;
+        self.report(Update::ToolCallChange(call));
     }
 
     pub(super) fn effects(&self, name: &str, arguments: &Map<String, Value>) -> Effects {
@@ -60,10 +60,10 @@ impl Reporter {
             state.calls.insert(id.to_owned(), entry).is_some()
         };
         let update = if is_known { Update::ToolCallChange } else { Update::ToolCall };
-        self.report(update(call)).await;
+        self.report(update(call));
     }
 
-    pub(super) async fn call_progress(&self, id: &str, content: &[UserBlock]) {
+    pub(super) fn call_progress(&self, id: &str, content: &[UserBlock]) {
         {
             let mut state = self.state();
             let Some(call) = state.calls.get_mut(id) else { return };
@@ -75,18 +75,18 @@ impl Reporter {
         }
         let content = Some(tool_calls::shown(content));
         let call = ToolCall { id: id.to_owned(), content, ..ToolCall::default() };
-        self.report(Update::ToolCallChange(call)).await;
+        self.report(Update::ToolCallChange(call));
     }
 
-    pub(super) async fn call_end(&self, id: &str, output: &Output<'_>) {
+    pub(super) fn call_end(&self, id: &str, output: &Output<'_>) {
         let call = self.state().calls.remove(id).unwrap_or_default();
         let mut change = tool_calls::finished(id, output, &call.differences);
         if let Some(terminal) = call.terminal {
             change.content = Some(vec![ToolContent::Terminal(terminal)]);
         }
-        self.report(Update::ToolCallChange(change)).await;
+        self.report(Update::ToolCallChange(change));
         if let Some(plan) = tool_calls::plan(output.details) {
-            self.report(Update::Plan(plan)).await;
+            self.report(Update::Plan(plan));
         }
     }
 }

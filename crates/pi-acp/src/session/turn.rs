@@ -12,7 +12,6 @@ use tokio::sync::oneshot;
 use super::Session;
 use crate::content::PromptContent;
 use crate::errors::{auth_required, run_error};
-use crate::events::Reporter;
 use crate::store::one_line;
 use crate::update::{Block, State, Stop, Title, Update};
 use crate::wire::Version;
@@ -35,7 +34,7 @@ impl Session {
         let turn = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(Answered::Stopped(Stop::CANCELLED)),
-            turn = Arc::clone(&self.turn).lock_owned() => turn,
+            turn = self.hosted.turn() => turn,
         };
         let (inserted, waiting) = oneshot::channel();
         let this = Arc::clone(self);
@@ -43,21 +42,15 @@ impl Session {
         let running = tokio::spawn(async move {
             *this.prompting() = Some(cancel.clone());
             this.ui.set_in_turn(true);
-            let stop = match this.reporter() {
-                Ok(reporter) => {
-                    reporter.expect_message(Some(inserted));
-                    let stop = this.run(&reporter, content, &cancel).await;
-                    reporter.expect_message(None);
-                    stop
-                }
-                Err(error) => Stop::Error(error),
-            };
+            this.reporter.expect_message(Some(inserted));
+            let stop = this.run(content, &cancel).await;
+            this.reporter.expect_message(None);
             this.ui.set_in_turn(false);
             *this.prompting() = None;
             drop(turn);
             stop
         });
-        if self.client.version == Version::V2
+        if self.client().version == Version::V2
             && let Ok(id) = waiting.await
         {
             return Ok(Answered::Inserted(id));
@@ -70,15 +63,15 @@ impl Session {
     }
 
     /// Runs a prompt to its end.
-    async fn run(&self, reporter: &Reporter, content: PromptContent, cancel: &CancelToken) -> Stop {
+    async fn run(&self, content: PromptContent, cancel: &CancelToken) -> Stop {
         let session = match self.agent() {
             Ok(session) => session,
             Err(error) => return Stop::Error(error),
         };
         if let Some(instructions) = compact_command(&content.text) {
-            self.begin_local(reporter, content.text).await;
+            self.begin_local(content.text);
             let stop = self.compact(&session, instructions, cancel).await;
-            self.end(stop.clone()).await;
+            self.end(stop.clone());
             return stop;
         }
         let PromptContent { text, images } = content;
@@ -87,25 +80,25 @@ impl Session {
         let is_command = turn.is_command();
         if is_command {
             // First, so that a message that the command sends is not taken for the prompt.
-            self.begin_local(reporter, text.clone()).await;
+            self.begin_local(text.clone());
         }
         let is_first = session.message_count() == 0;
         let stop = match turn.begin().await {
             Ok(begun) => {
                 if !is_command && begun.starts_run() {
-                    self.report(Update::State(State::Running)).await;
+                    self.report(Update::State(State::Running));
                     if is_first && session.name().is_none() {
-                        self.report(Update::title(Title::Set(one_line(&text)))).await;
+                        self.report(Update::title(Title::Set(one_line(&text))));
                     }
                 } else if !is_command {
-                    self.begin_local(reporter, text).await;
+                    self.begin_local(text);
                 }
                 stop(&begun.finish().await)
             }
             Err(error) if is_command => refused(error),
             Err(error) => return refused(error),
         };
-        self.end(stop.clone()).await;
+        self.end(stop.clone());
         stop
     }
 
@@ -129,7 +122,7 @@ impl Session {
         match result {
             Ok(_) => {
                 let text = "The session was compacted.".to_owned();
-                self.report(Update::Text { id: self.local_id("compaction"), text }).await;
+                self.report(Update::Text { id: self.local_id("compaction"), text });
                 Stop::Cause(StopCause::EndTurn)
             }
             Err(CompactError::Cancelled) => Stop::CANCELLED,
@@ -139,13 +132,13 @@ impl Session {
     }
 
     /// Reports the begin of a command that needs no model.
-    async fn begin_local(&self, reporter: &Reporter, text: String) {
-        self.report(Update::State(State::Running)).await;
-        reporter.insert_message(self.local_id("command"), vec![Block::Text(text)]).await;
+    fn begin_local(&self, text: String) {
+        self.report(Update::State(State::Running));
+        self.reporter.insert_message(self.local_id("command"), vec![Block::Text(text)]);
     }
 
-    async fn end(&self, stop: Stop) {
-        self.report(Update::State(State::Idle(Some(stop)))).await;
+    fn end(&self, stop: Stop) {
+        self.report(Update::State(State::Idle(Some(stop))));
     }
 }
 

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pi_acp::{OpenError, OpenRequest, Opened, Options, serve};
+use pi_acp::{Options, serve};
 use pi_ai::faux::Faux;
 use pi_coding_agent::extension::Extension;
 use pi_coding_agent::{AgentOptions, CustomModel, Environment, create_agent_session};
+use pi_host::{Host, HostOptions, OpenError, OpenRequest, Opened};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::task::JoinHandle;
@@ -72,7 +73,8 @@ impl Stage {
         self.directory.path().canonicalize().unwrap().join("agent")
     }
 
-    fn options(&self) -> Options {
+    /// Makes a host, for one or more connections.
+    pub(crate) fn host(&self) -> Host {
         let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
         let environment = Environment {
             system_directory: None,
@@ -94,39 +96,42 @@ impl Stage {
             base.settings.insert("guard".to_owned(), json!({ "profile": profile }));
         }
         let (refusals, gate) = (Arc::clone(&self.refusals), Arc::clone(&self.gate));
+        let opener = move |request| {
+            let (options, gate, refusals) = (base.clone(), Arc::clone(&gate), refusals.clone());
+            let opening = async move {
+                let _open = gate.lock().await;
+                let refused = refusals.lock().unwrap().pop_front().flatten();
+                match refused {
+                    Some(error) => Err(error),
+                    None => open(options, request).await,
+                }
+            };
+            Box::pin(opening) as _
+        };
+        Host::new(HostOptions::new(Arc::new(opener), environment))
+    }
+
+    fn options(&self) -> Options {
         Options {
             version: "1.2.3".to_owned(),
-            environment,
-            session_directory: None,
             least_profile: self.least_profile.clone(),
             client_files: true,
             client_terminal: self.client_terminal,
             sign_in_arguments: vec!["--login".to_owned()],
-            open: Arc::new(move |request| {
-                let (options, gate, refusals) = (base.clone(), Arc::clone(&gate), refusals.clone());
-                Box::pin(async move {
-                    let _open = gate.lock().await;
-                    let refused = refusals.lock().unwrap().pop_front().flatten();
-                    match refused {
-                        Some(error) => Err(error),
-                        None => open(options, request).await,
-                    }
-                })
-            }),
-            delete: Arc::new(|file| {
-                Box::pin(async move { std::fs::remove_file(file).map_err(|e| e.to_string()) })
-            }),
-            authenticate: Arc::new(|| Box::pin(async { Err("no key is set".to_owned()) })),
-            log_out: Arc::new(|| Box::pin(async { Ok(()) })),
+            sign_in_hint: "set a key".to_owned(),
         }
     }
 
     /// Starts the agent and connects a client, without `initialize`.
     pub(crate) fn connect(&self, version: u64) -> Client {
+        self.connect_to(self.host(), version)
+    }
+
+    fn connect_to(&self, host: Host, version: u64) -> Client {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (input, output) = tokio::io::split(far);
         let stop = std::future::pending();
-        let serving = tokio::spawn(serve(self.options(), input, output, stop));
+        let serving = tokio::spawn(serve(host, self.options(), input, output, stop));
         let (reader, writer) = tokio::io::split(near);
         Client {
             version,
@@ -157,6 +162,18 @@ impl Stage {
         };
         let answer = client.call("initialize", params).await.unwrap();
         assert_eq!(answer["protocolVersion"], version);
+        client
+    }
+
+    /// Connects a client of version 1 with a name to a host.
+    pub(crate) async fn client_of(&self, host: &Host, name: &str, capabilities: Value) -> Client {
+        let mut client = self.connect_to(host.clone(), 1);
+        let params = json!({
+            "protocolVersion": 1,
+            "clientInfo": { "name": name, "version": "1" },
+            "clientCapabilities": capabilities,
+        });
+        client.call("initialize", params).await.unwrap();
         client
     }
 }

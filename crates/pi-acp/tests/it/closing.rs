@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use pi_acp::OpenError;
 use pi_ai::faux::Reply;
 use pi_coding_agent::extension::Handlers;
 use pi_coding_agent::session::SessionEvent;
+use pi_host::OpenError;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 

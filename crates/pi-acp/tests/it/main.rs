@@ -14,3 +14,4 @@ mod hostile;
 mod permissions;
 mod profiles;
 mod schema;
+mod several;

@@ -1,7 +1,7 @@
 //! Sessions that are opened anew: with another profile, or as a later request for them says.
 
-use pi_acp::OpenError;
 use pi_ai::faux::Reply;
+use pi_host::OpenError;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Stage};

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod clients;
 mod env;
 mod feed;
 mod pool;

@@ -4,16 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_ai::faux::{Faux, Reply};
+use pi_coding_agent::extension::NoUi;
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{SessionSelector, create_agent_session};
+use pi_coding_agent::{AgentOptions, SessionSelector, create_agent_session};
 use pi_host::feed::{FeedItem, Start};
+use pi_host::ui_hub::NewClient;
 use pi_host::{Host, HostOptions, Hosted, OpenError, OpenPlan, Opened};
 
 use crate::env::TestEnv;
 
 fn host(env: &TestEnv, change: impl FnOnce(&mut HostOptions)) -> Host {
     let model = Faux::responding(|_| Reply::new().text("answer"));
-    let base = env.options(&model);
+    Host::new(host_options(env.options(&model), change))
+}
+
+/// Makes a host whose sessions have a model and changed options.
+pub(crate) fn host_of(env: &TestEnv, model: &Faux, change: impl FnOnce(&mut AgentOptions)) -> Host {
+    let mut base = env.options(model);
+    change(&mut base);
+    Host::new(host_options(base, |_| {}))
+}
+
+fn host_options(base: AgentOptions, change: impl FnOnce(&mut HostOptions)) -> HostOptions {
     let environment = base.environment.clone();
     let opener = move |request: pi_host::OpenRequest| {
         let mut options = base.clone();
@@ -27,7 +39,7 @@ fn host(env: &TestEnv, change: impl FnOnce(&mut HostOptions)) -> Host {
     };
     let mut options = HostOptions::new(Arc::new(opener), environment);
     change(&mut options);
-    Host::new(options)
+    options
 }
 
 async fn prompt(session: &Hosted) {
@@ -40,9 +52,9 @@ async fn a_session_is_open_once_and_found_again_after_it_was_closed() {
     let env = TestEnv::new();
     let host = host(&env, |_| {});
     let plan = OpenPlan::new(env.project());
-    let first = host.open(SessionSelector::New, plan.clone()).await.unwrap().session;
+    let first = host.open(SessionSelector::New, plan.clone(), None).await.unwrap().session;
     prompt(&first).await;
-    let again = host.enter(first.id(), plan.clone()).await.unwrap();
+    let again = host.enter(first.id(), plan.clone(), None).await.unwrap();
     assert!(again.was_open && Arc::ptr_eq(&again.session, &first));
     let id = first.id().to_owned();
     let mut reader = first.feed().read(Start::Beginning);
@@ -54,12 +66,12 @@ async fn a_session_is_open_once_and_found_again_after_it_was_closed() {
         entries += usize::from(matches!(item.unwrap(), FeedItem::Entry { .. }));
     }
     assert!(entries >= 2, "a reader gets the rest of a closed session");
-    let reopened = host.enter(&id, plan.clone()).await.unwrap();
+    let reopened = host.enter(&id, plan.clone(), None).await.unwrap();
     assert!(!reopened.was_open);
     assert!(reopened.session.session().unwrap().message_count() >= 2);
-    let missing = host.enter("nothing", plan).await.unwrap_err();
+    let missing = host.enter("nothing", plan, None).await.unwrap_err();
     assert!(matches!(missing, OpenError::NotFound(_)), "{missing}");
-    host.delete(&id, |file| std::fs::remove_file(file).map_err(|e| e.to_string())).await.unwrap();
+    host.delete(&id).await.unwrap();
     assert!(host.stored(None).await.unwrap().is_empty());
 }
 
@@ -68,14 +80,14 @@ async fn a_reader_stays_when_the_session_is_opened_anew() {
     let env = TestEnv::new();
     let host = host(&env, |_| {});
     let plan = OpenPlan::new(env.project());
-    let session = host.open(SessionSelector::New, plan.clone()).await.unwrap().session;
+    let session = host.open(SessionSelector::New, plan.clone(), None).await.unwrap().session;
     prompt(&session).await;
     let mut reader = session.feed().read(Start::Beginning);
     let turn = session.turn().await;
-    session.reopen(plan, turn).await.unwrap();
+    session.reopen(plan, turn).await.1.unwrap();
     prompt(&session).await;
     let file = session.session().unwrap().file().unwrap();
-    host.close_all(Duration::from_secs(5)).await;
+    host.close(session.id()).await;
     let mut lines = Vec::new();
     while let Some(item) = reader.next().await {
         match item.unwrap() {
@@ -99,12 +111,12 @@ async fn the_limit_counts_and_an_idle_session_makes_room() {
         options.idle = Some(Duration::ZERO);
     });
     let plan = OpenPlan::new(env.project());
-    let first = host.open(SessionSelector::New, plan.clone()).await.unwrap().session;
-    let attached = first.attach(None, Arc::new(pi_coding_agent::extension::NoUi));
-    let refused = host.open(SessionSelector::New, plan.clone()).await.unwrap_err();
+    let first = host.open(SessionSelector::New, plan.clone(), None).await.unwrap().session;
+    let attached = first.ui().attach(NewClient { name: None, ui: Arc::new(NoUi) });
+    let refused = host.open(SessionSelector::New, plan.clone(), None).await.unwrap_err();
     assert!(matches!(refused, OpenError::TooMany(1)), "{refused}");
     attached.detach();
-    host.open(SessionSelector::New, plan).await.unwrap();
+    host.open(SessionSelector::New, plan, None).await.unwrap();
     assert!(first.is_closed());
 }
 
@@ -113,10 +125,10 @@ async fn a_session_is_taken_over_from_another_host_when_it_is_not_busy() {
     let env = TestEnv::new();
     let (one, other) = (host(&env, |_| {}), host(&env, |_| {}));
     let plan = OpenPlan::new(env.project());
-    let session = one.open(SessionSelector::New, plan.clone()).await.unwrap().session;
+    let session = one.open(SessionSelector::New, plan.clone(), None).await.unwrap().session;
     prompt(&session).await;
     let id = session.id().to_owned();
-    let refused = other.enter(&id, plan.clone()).await.unwrap_err();
+    let refused = other.enter(&id, plan.clone(), None).await.unwrap_err();
     assert!(matches!(refused, OpenError::Failed(_)), "{refused}");
     // The request of a process that was killed.
     let file = session.session().unwrap().file().unwrap();
@@ -124,10 +136,10 @@ async fn a_session_is_taken_over_from_another_host_when_it_is_not_busy() {
     one.tend().await;
     assert!(one.get(&id).is_some());
     let turn = session.turn().await;
-    let busy = other.take_over(&id, plan.clone(), Duration::ZERO).await.unwrap_err();
+    let busy = other.take_over(&id, plan.clone(), None, Duration::ZERO).await.unwrap_err();
     assert!(busy.to_string().contains("does not release it"), "{busy}");
     drop((turn, session));
-    let taking = other.take_over(&id, plan, Duration::from_secs(60));
+    let taking = other.take_over(&id, plan, None, Duration::from_secs(60));
     let tending = async {
         while one.get(&id).is_some() {
             one.tend().await;

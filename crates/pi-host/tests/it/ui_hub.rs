@@ -7,22 +7,22 @@ use std::time::Duration;
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{Dialog, DialogAnswer, Ui, UiUpdate};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
-use pi_host::ui_hub::{Absence, UiHub};
+use pi_host::ui_hub::{Absence, NewClient, UiHub};
 use tokio::sync::{mpsc, oneshot};
 
 /// A client whose user answers when the test says so.
-struct Client {
+pub(crate) struct Client {
     asked: mpsc::UnboundedSender<(String, oneshot::Sender<Option<String>>)>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 /// The side of the test.
-struct User {
+pub(crate) struct User {
     questions: mpsc::UnboundedReceiver<(String, oneshot::Sender<Option<String>>)>,
     log: Arc<Mutex<Vec<String>>>,
 }
 
-fn client() -> (Arc<Client>, User) {
+pub(crate) fn client() -> (Arc<Client>, User) {
     let (asked, questions) = mpsc::unbounded_channel();
     let log: Arc<Mutex<Vec<String>>> = Arc::default();
     (Arc::new(Client { asked, log: Arc::clone(&log) }), User { questions, log })
@@ -30,11 +30,11 @@ fn client() -> (Arc<Client>, User) {
 
 impl User {
     /// Waits for the next question.
-    async fn question(&mut self) -> (String, oneshot::Sender<Option<String>>) {
+    pub(crate) async fn question(&mut self) -> (String, oneshot::Sender<Option<String>>) {
         self.questions.recv().await.unwrap()
     }
 
-    fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 }
@@ -83,6 +83,10 @@ impl Ui for Client {
     }
 }
 
+pub(crate) fn named(name: &str, ui: Arc<dyn Ui>) -> NewClient {
+    NewClient { name: Some(name.to_owned()), ui }
+}
+
 fn question(title: &str) -> Dialog {
     Dialog::Input { title: title.to_owned(), placeholder: None }
 }
@@ -102,8 +106,8 @@ async fn the_first_answer_wins_and_the_others_are_told() {
         recorded.lock().unwrap().push(serde_json::to_string(answered).unwrap());
     }));
     let ((desk, mut at_desk), (phone, mut at_phone)) = (client(), client());
-    let _desk = hub.attach(Some("desk".to_owned()), desk);
-    let _phone = hub.attach(Some("phone".to_owned()), phone);
+    let _desk = hub.attach(named("desk", desk));
+    let _phone = hub.attach(named("phone", phone));
     let asked = ask(&hub, "Which?");
     let (title, _late) = at_desk.question().await;
     assert_eq!(title, "Which?");
@@ -127,12 +131,12 @@ async fn a_client_that_comes_later_gets_open_questions_and_what_is_shown() {
     hub.update(UiUpdate::SetTitle { title: "work".to_owned() });
     let asked = ask(&hub, "Go on?");
     let (first, mut at_first) = client();
-    let attached = hub.attach(None, first);
+    let attached = hub.attach(NewClient { name: None, ui: first });
     let _unanswered = at_first.question().await;
     // The connection is cut before there is an answer: the question stays.
     attached.detach();
     let (second, mut at_second) = client();
-    let _second = hub.attach(None, second);
+    let _second = hub.attach(NewClient { name: None, ui: second });
     let (_, answer) = at_second.question().await;
     assert!(at_second.log()[0].contains("work"), "{:?}", at_second.log());
     answer.send(None).unwrap();
@@ -152,7 +156,10 @@ async fn without_a_client_a_question_is_declined() {
 async fn an_approval_reaches_all_and_a_cancelled_question_closes_everywhere() {
     let hub = UiHub::new(Absence::Decline);
     let ((one, mut at_one), (other, mut at_other)) = (client(), client());
-    let (_one, _other) = (hub.attach(None, one), hub.attach(None, other));
+    let (_one, _other) = (
+        hub.attach(NewClient { name: None, ui: one }),
+        hub.attach(NewClient { name: None, ui: other }),
+    );
     let asking = hub.clone();
     let decided = tokio::spawn(async move {
         let request = ApprovalRequest::new("bash", "call", "rm -r build", "/", Vec::new());

@@ -1,16 +1,14 @@
 //! `pi mcp serve`: other programs use pi as an MCP server.
 //!
-//! `plan` is the command line, `ceiling` what a caller can get of it. `service` is what the protocol
-//! sees, `perform` one run, `runs` all of them, `approver` asks the caller's user, `sessions` and
-//! `templates` are resources and prompts.
+//! `plan` is the command line. `service` is what the protocol sees, `perform` one run, `approver` asks
+//! the caller's user, `sessions` and `templates` are resources and prompts. Runs, their budget and the
+//! ceilings of callers are those of `pi-host`.
 
 mod approver;
 mod arguments;
-mod ceiling;
 mod changed_files;
 mod perform;
 mod plan;
-mod runs;
 mod service;
 mod sessions;
 mod templates;

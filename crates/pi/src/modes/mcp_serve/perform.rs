@@ -8,21 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use pi_base::text;
-use pi_coding_agent::extension::{InputSource, NoUi, RunMode};
+use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::session::{
     EndedTurn, OutputContract, PromptOptions, ResultCollector, SessionEvent, Subscription,
 };
 use pi_coding_agent::{AgentOptions, AgentRuntime, AgentSession, load_resources, load_settings};
+use pi_host::ceiling::Wishes;
+use pi_host::{Host, OpenPlan, RunPlace};
 use pi_mcp::server::Context;
 use serde_json::{Map, Value, json};
 
 use super::super::print::failure_of;
-use super::super::setup::{self, Agent};
 use super::approver::CallerApprover;
-use super::ceiling::Wishes;
 use super::changed_files::Before;
 use super::plan::Plan;
-use super::runs::Place;
 use crate::exit::{Exit, Failure};
 use crate::secrets::redacted;
 
@@ -84,26 +83,36 @@ fn expanded(options: &AgentOptions, prompt: String) -> Result<String, String> {
 
 impl Prepared {
     /// Performs the run. Returns the result of the tool; the report stays with the run.
-    pub(super) async fn perform(mut self, plan: &Plan, place: Place, context: &Context) -> Value {
+    pub(super) async fn perform(
+        mut self,
+        plan: &Plan,
+        host: &Host,
+        place: RunPlace,
+        context: &Context,
+    ) -> Value {
         let started = Instant::now();
         let approver = CallerApprover::new(context);
         self.options.approver = approver.map(|approver| Arc::new(approver) as Arc<_>);
         let collector = self.contract.take().map(|contract| ResultCollector::new(contract, None));
         self.options.extensions.extend(collector.as_ref().map(ResultCollector::extension));
         let agent_directory = self.options.environment.agent_directory.clone();
-        let (arguments, ui) = (&plan.arguments, Arc::new(NoUi));
-        let created = setup::create_silently(arguments, self.options, ui, RunMode::Print).await;
-        let Agent { runtime, notices } = match created {
-            Ok(agent) => agent,
-            Err(refused) => return not_started(&place, &refused.into_failure()),
+        let selector = self.options.session.clone();
+        let mut open = OpenPlan::new(&self.options.environment.cwd);
+        open.options = Some(Arc::new(self.options));
+        let opened = host.open(selector, open, None).await.and_then(|opened| {
+            let hosted = opened.session;
+            Ok((hosted.runtime()?, hosted))
+        });
+        let (runtime, hosted) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return not_started(&place, &error.to_string(), error.outcome()),
         };
-        notices.iter().for_each(setup::report);
         let session = runtime.session();
         let cwd = session.with_log(|log| log.cwd().to_owned());
         // A part of the path may have become a link since it was checked.
-        if let Err(problem) = plan.resolve(&cwd) {
-            runtime.shut_down().await;
-            return not_started(&place, &Failure::new(problem, Exit::Failed));
+        if let Err(problem) = plan.directories.resolve(&cwd) {
+            host.close(hosted.id()).await;
+            return not_started(&place, &problem.to_string(), Exit::Failed);
         }
         place.begin(&session, self.wishes);
         let before = Before::of(&agent_directory, &session.id(), &cwd);
@@ -112,8 +121,8 @@ impl Prepared {
         let turn = session.turn(self.prompt, options).cancel(place.cancel());
         let end = turn.collect(collector.as_ref()).run().await;
         let mut report = describe(&session, &place, &end, started, &cwd);
-        drop(progress);
-        runtime.shut_down().await;
+        drop((progress, runtime));
+        host.close(hosted.id()).await;
         report["files"] = json!(before.changes());
         redact(&mut report);
         place.report(report.clone());
@@ -122,7 +131,7 @@ impl Prepared {
 }
 
 /// Reports each tool call as one line.
-fn show_progress(runtime: &AgentRuntime, place: &Place, context: &Context) -> Subscription {
+fn show_progress(runtime: &AgentRuntime, place: &RunPlace, context: &Context) -> Subscription {
     let (note, context) = (place.notes(), context.clone());
     let session = runtime.session().downgrade();
     let count = AtomicU64::new(0);
@@ -161,7 +170,7 @@ fn usage(end: &EndedTurn, started: Instant) -> Value {
 
 fn describe(
     session: &AgentSession,
-    place: &Place,
+    place: &RunPlace,
     end: &EndedTurn,
     started: Instant,
     cwd: &Path,
@@ -188,8 +197,9 @@ fn describe(
     if let Some(Ok(value)) = &end.result {
         report["result"] = (**value).clone();
     }
-    if let Some(failure) = &failure {
-        report["error"] = json!(message(failure));
+    if let Some(Failure { message, hint, .. }) = &failure {
+        let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        report["error"] = json!(redacted(&format!("{message}{hint}")));
     }
     report
 }
@@ -208,20 +218,15 @@ fn redact(value: &mut Value) {
     }
 }
 
-fn message(failure: &Failure) -> String {
-    let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    redacted(&format!("{}{hint}", failure.message)).into_owned()
-}
-
 /// Returns the result of a run that could not start.
-fn not_started(place: &Place, failure: &Failure) -> Value {
+fn not_started(place: &RunPlace, problem: &str, outcome: Exit) -> Value {
     // An invalid command line is that of the server, not that of the caller.
-    let outcome = if failure.exit == Exit::Usage { Exit::Failed } else { failure.exit };
+    let outcome = if outcome == Exit::Usage { Exit::Failed } else { outcome };
     let report = json!({
         "runId": place.id(),
         "sessionId": "",
         "outcome": outcome.name(),
-        "error": message(failure),
+        "error": redacted(problem),
         "usage": {},
         "files": [],
     });

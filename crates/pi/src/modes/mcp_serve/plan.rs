@@ -1,13 +1,15 @@
 //! The command line of the server.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pi_coding_agent::config::settings::Profile;
 use pi_coding_agent::{AgentOptions, Environment, load_settings};
+use pi_host::Directories;
+use pi_host::ceiling::Ceiling;
 use pi_mcp::server::HttpOptions;
 
 use super::super::setup;
-use super::ceiling::Ceiling;
 use crate::arguments::Arguments;
 use crate::flags::options::{self, Set};
 use crate::flags::parse::CommandArgs;
@@ -22,10 +24,10 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// Values of the command line.
 pub(super) struct Plan {
-    pub(super) arguments: Arguments,
+    pub(super) arguments: Arc<Arguments>,
     pub(super) environment: Environment,
-    /// The directories that callers can work in, without links.
-    pub(super) directories: Vec<PathBuf>,
+    /// The directories that callers can work in.
+    pub(super) directories: Directories,
     pub(super) max_runs: usize,
     /// The most that all runs can cost, in US dollars.
     pub(super) max_total_cost: Option<f64>,
@@ -48,14 +50,16 @@ impl Plan {
         for (name, value) in args.given() {
             apply(&mut arguments, name, value.unwrap_or_default())?;
         }
-        let mut directories = Vec::new();
-        for directory in args.values("dir") {
-            let path = environment.expand(directory, &environment.cwd);
-            directories.push(real(&path).map_err(|error| format!("--dir: {error}"))?);
-        }
-        if directories.is_empty() {
-            directories.push(real(&environment.cwd)?);
-        }
+        let given = args.values("dir").map(|path| environment.expand(path, &environment.cwd));
+        let given: Vec<PathBuf> = given.collect();
+        let directories = match given.is_empty() {
+            true => Directories::new(std::slice::from_ref(&environment.cwd)),
+            false => Directories::new(&given),
+        };
+        let directories = directories.map_err(|error| match given.is_empty() {
+            true => error.to_string(),
+            false => format!("--dir: {error}"),
+        })?;
         let max_runs = match args.value("max-runs") {
             None => 4,
             Some(text) => text
@@ -71,7 +75,7 @@ impl Plan {
         }
         let has_profile = args.has("profile");
         Ok(Self {
-            arguments,
+            arguments: Arc::new(arguments),
             environment,
             directories,
             max_runs,
@@ -79,32 +83,6 @@ impl Plan {
             http,
             has_profile,
         })
-    }
-
-    /// Returns the directory that a caller asks for, if it may work there.
-    pub(super) fn directory(&self, wished: Option<&str>) -> Result<PathBuf, String> {
-        let path = match wished {
-            Some(wished) => self.environment.expand(wished, &self.environment.cwd),
-            // The working directory of the server may be outside of those that callers have.
-            None if self.allows(&self.environment.cwd) => self.environment.cwd.clone(),
-            None => self.directories.first().cloned().unwrap_or_default(),
-        };
-        self.resolve(&path)
-    }
-
-    /// Returns a directory without links, if callers may work there.
-    pub(super) fn resolve(&self, path: &Path) -> Result<PathBuf, String> {
-        let path = real(path)?;
-        match self.allows(&path) {
-            true => Ok(path),
-            false => Err(format!("{} is not a directory of this server", path.display())),
-        }
-    }
-
-    /// Returns true if callers can work in a directory and see its sessions.
-    pub(super) fn allows(&self, directory: &Path) -> bool {
-        let Ok(directory) = directory.canonicalize() else { return false };
-        self.directories.iter().any(|allowed| directory.starts_with(allowed))
     }
 
     /// Returns the options of a run in a directory, and the most that a caller can get there.
@@ -126,12 +104,6 @@ impl Plan {
 fn dollars(text: &str) -> Result<f64, String> {
     let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount > 0.0);
     amount.ok_or_else(|| format!("--max-total-cost: \"{text}\" is not an amount such as 2.50"))
-}
-
-fn real(path: &Path) -> Result<PathBuf, String> {
-    let problem = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let real = path.canonicalize().map_err(|error| problem(&error))?;
-    if real.is_dir() { Ok(real) } else { Err(problem(&"not a directory")) }
 }
 
 /// Applies an option that a run has, too.

@@ -4,6 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pi_coding_agent::SessionSelector;
+use pi_coding_agent::extension::RunMode;
+use pi_host::ceiling::{Wishes, limit_cost};
+use pi_host::{Host, RunStatus, Runs};
 use pi_jsonrpc::Error;
 use pi_mcp::BoxFuture;
 use pi_mcp::server::{
@@ -12,11 +15,10 @@ use pi_mcp::server::{
 use pi_session::{SessionInfo, directory_from_text};
 use serde_json::{Map, Value, json};
 
+use super::super::hosting;
 use super::arguments::Given;
-use super::ceiling::{Wishes, limit_cost};
 use super::perform::Work;
 use super::plan::Plan;
-use super::runs::Runs;
 use super::{sessions, templates, tools};
 
 const INSTRUCTIONS: &str = "pi is a coding agent. Give it a task with `run`; it works in a \
@@ -31,7 +33,11 @@ pub(super) struct PiService {
 
 impl PiService {
     pub(super) fn new(plan: Plan) -> Self {
-        let runs = Runs::new(plan.max_runs, plan.max_total_cost);
+        let (arguments, environment) = (Arc::clone(&plan.arguments), plan.environment.clone());
+        let mut options = hosting::host(arguments, environment, RunMode::Print);
+        // The runs have a limit of their own.
+        options.most = usize::MAX;
+        let runs = Runs::new("mcp", Host::new(options), plan.max_runs, plan.max_total_cost);
         Self { plan: Arc::new(plan), runs }
     }
 
@@ -47,6 +53,27 @@ impl PiService {
         let plan = Arc::clone(&self.plan);
         let read = tokio::task::spawn_blocking(move || read(&plan)).await;
         read.map_err(|_| Error::internal("Reading failed"))
+    }
+
+    /// Returns the sessions that callers can see, the newest first.
+    async fn visible(&self) -> Result<Vec<SessionInfo>, Error> {
+        let mut sessions = self.runs.host().stored(None).await.map_err(Error::internal)?;
+        sessions.retain(|session| {
+            let directory = directory_from_text(&session.cwd);
+            !session.cwd.is_empty() && self.plan.directories.allows(&directory)
+        });
+        Ok(sessions)
+    }
+
+    /// Finds a session by its exact id.
+    async fn find(&self, id: &str) -> Result<Option<SessionInfo>, Error> {
+        Ok(self.visible().await?.into_iter().find(|session| session.id == id))
+    }
+
+    /// Returns the sessions as resources.
+    async fn listed(&self) -> Result<Vec<Value>, Error> {
+        let sessions = self.visible().await?;
+        self.reading(move |_| sessions::list(sessions)).await
     }
 
     /// Calls a tool. The outer error is for the protocol, the inner one for the model.
@@ -81,7 +108,9 @@ impl PiService {
     fn work(&self, arguments: Map<String, Value>) -> Result<Work, String> {
         let known = ["prompt", "cwd", "model", "profile", "limits", "output_schema"];
         let given = Given::new(arguments, &known)?;
-        let directory = self.plan.directory(given.text("cwd")?)?;
+        let wished = given.text("cwd")?;
+        let directory = self.plan.directories.choose(wished, &self.plan.environment);
+        let directory = directory.map_err(|error| error.to_string())?;
         self.prepare(&given, &directory, SessionSelector::New, wishes(&given)?)
     }
 
@@ -121,8 +150,7 @@ impl PiService {
             Ok(id) => id.to_owned(),
             Err(problem) => return Ok(Err(problem)),
         };
-        let found = self.reading(move |plan| sessions::find(plan, &id)).await?;
-        let Some(session) = found else { return Ok(Err(unknown_session())) };
+        let Some(session) = self.find(&id).await? else { return Ok(Err(unknown_session())) };
         let work = match self.continuation(&given, &session) {
             Ok(work) => work,
             Err(problem) => return Ok(Err(problem)),
@@ -132,7 +160,8 @@ impl PiService {
 
     /// Makes the work of `reply`. What the caller wished for the session still holds.
     fn continuation(&self, given: &Given, session: &SessionInfo) -> Result<Work, String> {
-        let directory = self.plan.resolve(&directory_from_text(&session.cwd))?;
+        let directory = self.plan.directories.resolve(&directory_from_text(&session.cwd));
+        let directory = directory.map_err(|error| error.to_string())?;
         let wishes = wishes(given)?.after(self.runs.wishes(&session.id));
         let path = session.path.to_string_lossy().into_owned();
         self.prepare(given, &directory, SessionSelector::Existing(path), wishes)
@@ -163,7 +192,7 @@ impl PiService {
         if context.can_start_task() {
             context.start_task().await?;
         }
-        let result = Box::pin(prepared.perform(&self.plan, place, context)).await;
+        let result = Box::pin(prepared.perform(&self.plan, self.runs.host(), place, context)).await;
         if let Some(id) = result["structuredContent"]["sessionId"].as_str() {
             context.changed(Change::Resource { uri: sessions::session_uri(id) });
         }
@@ -173,7 +202,8 @@ impl PiService {
 
     fn status(&self, arguments: Map<String, Value>) -> Result<Value, String> {
         let given = Given::new(arguments, &["sessionId"])?;
-        let runs = json!({ "runs": self.runs.status(given.text("sessionId")?) });
+        let runs = self.runs.list(given.text("sessionId")?);
+        let runs = json!({ "runs": runs.iter().map(describe).collect::<Vec<_>>() });
         let content = json!([{ "type": "text", "text": runs.to_string() }]);
         Ok(json!({ "content": content, "structuredContent": runs }))
     }
@@ -192,13 +222,12 @@ impl PiService {
         let run = uri.strip_prefix("pi://runs/").and_then(|rest| rest.strip_suffix("/report"));
         let (mime_type, text) = match (session, run.map(str::to_owned)) {
             (Some(id), _) => {
-                let found = self.reading(move |plan| {
-                    sessions::find(plan, &id).map(|session| sessions::markdown(&session))
-                });
-                ("text/markdown", found.await?.ok_or_else(unknown)?)
+                let found = self.find(&id).await?.ok_or_else(unknown)?;
+                ("text/markdown", self.reading(move |_| sessions::markdown(&found)).await?)
             }
             (None, Some(id)) => {
-                let own = self.runs.report(&id).map(|report| Ok(report.to_string()));
+                let own = self.runs.list(None).into_iter().find(|run| run.id == id);
+                let own = own.and_then(|run| run.report).map(|report| Ok(report.to_string()));
                 let text = match own {
                     Some(text) => Some(text),
                     None => self.reading(move |plan| sessions::report(plan, &id)).await?,
@@ -212,19 +241,41 @@ impl PiService {
     }
 
     async fn resources(&self) -> Result<Vec<Value>, Error> {
-        let own = self.runs.reported().into_iter().map(|id| {
+        let ended = self.runs.list(None).into_iter().filter(|run| run.report.is_some());
+        let own = ended.map(|run| {
             json!({
-                "uri": sessions::report_uri(&id),
-                "name": id,
+                "uri": sessions::report_uri(&run.id),
+                "name": run.id,
                 "description": "Report of a run of this server",
                 "mimeType": "application/json",
             })
         });
         let mut resources: Vec<Value> = own.collect();
-        resources.extend(self.reading(sessions::list).await?);
+        resources.extend(self.listed().await?);
         resources.extend(self.reading(sessions::list_reports).await?);
         Ok(resources)
     }
+}
+
+/// Describes a run for `status`.
+fn describe(run: &RunStatus) -> Value {
+    let mut described = json!({
+        "runId": run.id,
+        "sessionId": run.session,
+        "cwd": run.cwd.to_string_lossy(),
+        "started": run.started.to_string(),
+    });
+    match &run.report {
+        None => {
+            described["state"] = json!("running");
+            described["doing"] = json!(run.doing);
+        }
+        Some(report) => {
+            described["state"] = json!("ended");
+            described["outcome"] = report["outcome"].clone();
+        }
+    }
+    described
 }
 
 fn wishes(given: &Given) -> Result<Wishes, String> {
@@ -322,7 +373,7 @@ impl Service for PiService {
                 return Ok(Vec::new());
             }
             let beginning = request["argument"]["value"].as_str().unwrap_or_default().to_owned();
-            let listed = self.reading(sessions::list).await?;
+            let listed = self.listed().await?;
             let ids = listed.iter().filter_map(|session| session["name"].as_str());
             let ids = ids.filter(|id| id.starts_with(&beginning));
             Ok(ids.map(str::to_owned).collect())

@@ -1,13 +1,11 @@
 //! Sessions and reports as resources: those of the directories that callers can work in.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pi_base::text;
-use pi_coding_agent::session_index;
 use pi_converge::{RunInfo, list_runs};
 use pi_host::export;
-use pi_host::sessions::shared_directory;
-use pi_session::{EffectsResolver, ListOptions, MarkdownOptions, SessionInfo, directory_from_text};
+use pi_session::{EffectsResolver, MarkdownOptions, SessionInfo};
 use serde_json::{Value, json};
 
 use super::plan::Plan;
@@ -19,9 +17,9 @@ const LISTED: usize = 100;
 /// The longest report that is read, in bytes.
 const REPORT: u64 = 16 << 20;
 
-/// Lists the sessions that callers can see, the newest first.
-pub(super) fn list(plan: &Plan) -> Vec<Value> {
-    let sessions = visible(plan).into_iter().take(LISTED);
+/// Returns sessions as resources.
+pub(super) fn list(sessions: Vec<SessionInfo>) -> Vec<Value> {
+    let sessions = sessions.into_iter().take(LISTED);
     let described = sessions.map(|session| {
         let title = session.name.as_deref().unwrap_or(&session.first_message);
         json!({
@@ -33,11 +31,6 @@ pub(super) fn list(plan: &Plan) -> Vec<Value> {
         })
     });
     described.collect()
-}
-
-/// Finds a session by its exact id.
-pub(super) fn find(plan: &Plan, id: &str) -> Option<SessionInfo> {
-    visible(plan).into_iter().find(|session| session.id == id)
 }
 
 /// Returns a session as Markdown, without secrets.
@@ -96,17 +89,6 @@ fn read(path: &Path) -> Result<String, String> {
 
 fn runs(plan: &Plan) -> Vec<RunInfo> {
     let mut runs = list_runs(&plan.environment.agent_directory.join("runs"));
-    runs.retain(|run| plan.allows(&PathBuf::from(&run.cwd)));
+    runs.retain(|run| plan.directories.allows(Path::new(&run.cwd)));
     runs
-}
-
-fn visible(plan: &Plan) -> Vec<SessionInfo> {
-    let environment = &plan.environment;
-    let shared = shared_directory(environment, None);
-    let mut sessions =
-        session_index(environment, shared.as_ref()).list(&ListOptions::default()).sessions;
-    sessions.retain(|session| {
-        !session.cwd.is_empty() && plan.allows(&directory_from_text(&session.cwd))
-    });
-    sessions
 }

@@ -1,8 +1,7 @@
 //! The declarations of the tools.
 
+use pi_host::ceiling::LIMITS;
 use serde_json::{Map, Value, json};
-
-use super::ceiling::LIMITS;
 
 /// Returns the declarations of all tools.
 pub(super) fn list() -> Vec<Value> {

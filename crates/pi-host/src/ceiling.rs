@@ -1,4 +1,4 @@
-//! What a caller can get: at most what the command line and the settings give.
+//! The most that a caller of a server can get: what the program and the settings give.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use pi_coding_agent::config::settings::Profile;
 use serde_json::{Map, Value, json};
 
 /// The limits that a caller can lower: their names for callers and in the settings.
-pub(super) const LIMITS: [(&str, &str); 5] = [
+pub const LIMITS: [(&str, &str); 5] = [
     ("turns", "maxTurns"),
     ("tool_calls", "maxToolCalls"),
     ("tokens", "maxTokens"),
@@ -17,15 +17,16 @@ pub(super) const LIMITS: [(&str, &str); 5] = [
 
 /// What a caller wishes of a run: less than it can get.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Wishes {
-    pub(super) profile: Option<String>,
-    /// By the names for callers.
-    pub(super) limits: Map<String, Value>,
+pub struct Wishes {
+    /// Safety profile.
+    pub profile: Option<String>,
+    /// Limits, by their names for callers.
+    pub limits: Map<String, Value>,
 }
 
 impl Wishes {
     /// Returns these wishes, with the earlier ones of the session where there are none.
-    pub(super) fn after(mut self, earlier: Self) -> Self {
+    pub fn after(mut self, earlier: Self) -> Self {
         let mut limits = earlier.limits;
         limits.extend(self.limits);
         self.limits = limits;
@@ -36,14 +37,15 @@ impl Wishes {
 
 /// The most that a caller can get.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ceiling {
+pub struct Ceiling {
     profile: Profile,
     /// In the order of [`LIMITS`].
     limits: [Option<f64>; 5],
 }
 
 impl Ceiling {
-    pub(super) fn new(profile: Profile, limits: &Limits) -> Self {
+    /// Creates the ceiling of a server with this profile and these limits.
+    pub fn new(profile: Profile, limits: &Limits) -> Self {
         let limits = [
             limits.turns.map(f64::from),
             limits.tool_calls.map(f64::from),
@@ -54,12 +56,8 @@ impl Ceiling {
         Self { profile, limits }
     }
 
-    /// Adds what a caller wishes to the settings of its run.
-    pub(super) fn narrow(
-        &self,
-        wishes: &Wishes,
-        settings: &mut Map<String, Value>,
-    ) -> Result<(), String> {
+    /// Adds what a caller wishes to the settings of its run. The error is a message for the caller.
+    pub fn narrow(&self, wishes: &Wishes, settings: &mut Map<String, Value>) -> Result<(), String> {
         let profile = self.profile(wishes.profile.as_deref())?;
         set(settings, "guard", "profile", json!(profile.as_str()));
         for (name, wished) in &wishes.limits {
@@ -83,7 +81,7 @@ impl Ceiling {
     }
 
     /// Returns the most that a run with these wishes can cost, in US dollars.
-    pub(super) fn cost(&self, wishes: &Wishes) -> Option<f64> {
+    pub fn cost(&self, wishes: &Wishes) -> Option<f64> {
         let [_, _, _, own, _] = self.limits;
         let wished = wishes.limits.get("cost_usd").and_then(Value::as_f64);
         own.into_iter().chain(wished).reduce(f64::min)
@@ -105,7 +103,7 @@ impl Ceiling {
 }
 
 /// Limits what a run can cost, in US dollars.
-pub(super) fn limit_cost(settings: &mut Map<String, Value>, cost: f64) {
+pub fn limit_cost(settings: &mut Map<String, Value>, cost: f64) {
     set(settings, "limits", "maxCost", json!(cost));
 }
 
