@@ -16,7 +16,6 @@ mod range;
 mod registry;
 mod resolve;
 mod spec;
-mod tar;
 mod tree;
 mod unpack;
 mod version;

@@ -7,9 +7,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use tar::{Archive, Entry, EntryType, PaxExtensions};
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::tar::{Archive, EntryKind, TarError};
 use crate::error::ArchiveError;
 
 /// Bounds of a package.
@@ -31,11 +31,8 @@ impl Default for Bounds {
 const MAX_PATH: usize = 1024;
 const MAX_DEPTH: usize = 64;
 
-impl From<TarError> for ArchiveError {
-    fn from(error: TarError) -> Self {
-        Self::Damaged(error.to_string())
-    }
-}
+/// Largest header that holds a long name.
+const MAX_NAME: u64 = 64 * 1024;
 
 /// Unpacks a compressed archive into `directory`, which must not exist. The first component of
 /// each path is dropped, as npm does.
@@ -58,26 +55,43 @@ pub(crate) fn unpack(
     };
     unpacking.create_directory(directory)?;
     let mut archive = Archive::new(stream);
-    while let Some(entry) = archive.next()? {
-        unpacking.count(entry.size)?;
-        let is_directory = entry.kind == EntryKind::Directory;
-        let Some(path) = checked_path(&entry.path)? else {
-            if is_directory {
+    let mut names = LongNames::default();
+    // Raw entries: the size of a header with a long name is checked before it is read.
+    for entry in archive.entries().map_err(|error| damaged(&error))?.raw(true) {
+        let mut entry = entry.map_err(|error| damaged(&error))?;
+        if names.read(&mut entry)? {
+            continue;
+        }
+        unpacking.count(entry.size())?;
+        let mode = entry.header().mode().map_err(|error| damaged(&error))?;
+        let LongNames { path: original, link } = std::mem::take(&mut names);
+        let original = original.map_or_else(|| text(&entry.path_bytes()), Ok)?;
+        let link = link.map_or_else(|| text(&entry.link_name_bytes().unwrap_or_default()), Ok)?;
+        let kind = match entry.header().entry_type() {
+            // Old archives mark directories only by the slash.
+            EntryType::Regular | EntryType::Continuous if original.ends_with('/') => {
+                EntryType::Directory
+            }
+            EntryType::Continuous => EntryType::Regular,
+            kind => kind,
+        };
+        let Some(path) = checked_path(&original)? else {
+            if kind == EntryType::Directory {
                 continue;
             }
-            return Err(refused(&entry.path, "has no directory"));
+            return Err(refused(&original, "has no directory"));
         };
-        match entry.kind {
-            EntryKind::Directory => unpacking.add_directory(&path, &entry.path)?,
-            EntryKind::File => {
-                let target = unpacking.new_file(&path, &entry.path)?;
-                write(&target, &mut archive.content(), entry.mode)?;
+        match kind {
+            EntryType::Directory => unpacking.add_directory(&path, &original)?,
+            EntryType::Regular => {
+                let target = unpacking.new_file(&path, &original)?;
+                write(&target, &mut entry, mode)?;
             }
-            EntryKind::Symlink(link) => {
-                check_link(&path, &link, &entry.path)?;
+            EntryType::Symlink => {
+                check_link(&path, &link, &original)?;
                 // npm leaves symbolic links out as well.
             }
-            EntryKind::Hardlink(link) => {
+            EntryType::Link => {
                 let source = checked_path(&link)?.ok_or_else(|| refused(&link, "is no file"))?;
                 let source = unpacking.directory.join(source);
                 let length = fs::symlink_metadata(&source).map(|data| (data.is_file(), data.len()));
@@ -85,14 +99,70 @@ pub(crate) fn unpack(
                     return Err(refused(&link, "is linked to and not in the archive"));
                 };
                 unpacking.count(length)?;
-                let target = unpacking.new_file(&path, &entry.path)?;
+                let target = unpacking.new_file(&path, &original)?;
                 let mut source = File::open(&source).map_err(write_error(&source))?;
-                write(&target, &mut source, entry.mode)?;
+                write(&target, &mut source, mode)?;
             }
-            EntryKind::Other(_) => return Err(ArchiveError::Type { path: entry.path }),
+            _ => return Err(ArchiveError::Type { path: original }),
         }
     }
     Ok(())
+}
+
+/// Names for the next entry, from the headers before it.
+#[derive(Default)]
+struct LongNames {
+    path: Option<String>,
+    link: Option<String>,
+}
+
+impl LongNames {
+    /// Reads a header with names. Returns false for an entry of any other type.
+    fn read(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, ArchiveError> {
+        let kind = entry.header().entry_type();
+        match kind {
+            EntryType::GNULongName | EntryType::GNULongLink | EntryType::XHeader => {}
+            // Defaults for all entries: npm archives have only comments here.
+            EntryType::XGlobalHeader => return Ok(true),
+            _ => return Ok(false),
+        }
+        if entry.size() > MAX_NAME {
+            return Err(ArchiveError::Damaged("an extended header is too large".to_owned()));
+        }
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+        match kind {
+            EntryType::GNULongName => self.path = Some(text(&bytes)?),
+            EntryType::GNULongLink => self.link = Some(text(&bytes)?),
+            _ => self.read_records(&bytes)?,
+        }
+        Ok(true)
+    }
+
+    fn read_records(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+        let invalid = || ArchiveError::Damaged("an extended header is invalid".to_owned());
+        for record in PaxExtensions::new(bytes) {
+            let record = record.map_err(|_| invalid())?;
+            match record.key_bytes() {
+                b"path" => self.path = Some(text(record.value_bytes())?),
+                b"linkpath" => self.link = Some(text(record.value_bytes())?),
+                // Only files beyond any bound need it, and sparse files are not supported.
+                key if key == b"size" || key.starts_with(b"GNU.sparse") => return Err(invalid()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn damaged(error: &io::Error) -> ArchiveError {
+    ArchiveError::Damaged(error.to_string())
+}
+
+/// Returns the text of a name, without the zeros at its end.
+fn text(bytes: &[u8]) -> Result<String, ArchiveError> {
+    let text = std::str::from_utf8(bytes).map(|text| text.trim_end_matches('\0').to_owned());
+    text.map_err(|_| ArchiveError::Damaged("a name is not UTF-8".to_owned()))
 }
 
 struct Unpacking<'a> {
