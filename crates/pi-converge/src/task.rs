@@ -4,7 +4,6 @@ mod document;
 mod explain;
 mod fields;
 mod goose;
-mod json;
 mod load;
 mod origin;
 mod parameters;

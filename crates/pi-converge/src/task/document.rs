@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{json, shape};
+use super::shape;
 
 /// Largest file that is read, in bytes.
 pub(super) const LARGEST_FILE: usize = 4 << 20;
@@ -68,19 +68,17 @@ impl Document {
             return Err(problem(None, format!("the file is larger than {LARGEST_FILE} bytes")));
         }
         let is_json = name.to_ascii_lowercase().ends_with(".json");
-        let parsed = match json::parse(text) {
-            Ok((value, places)) => Ok((value, places)),
+        let (value, places) = match parse_json(text) {
+            Ok(parsed) => parsed,
             // A YAML mapping in braces is not JSON, but a file called .json is meant to be.
-            Err(invalid) if is_json => {
-                Err((invalid.place, format!("invalid JSON: {}", invalid.reason)))
+            Err((place, reason)) if is_json => {
+                return Err(problem(Some(place), format!("invalid JSON: {reason}")));
             }
-            Err(_) => yaml::parse(text, Dialect::Plain)
-                .map_err(|invalid| (invalid.place, format!("invalid YAML: {}", invalid.reason))),
+            Err(_) => yaml::parse(text, Dialect::Plain).map_err(|invalid| {
+                problem(Some(invalid.place), format!("invalid YAML: {}", invalid.reason))
+            })?,
         };
-        match parsed {
-            Ok((value, places)) => Ok(Self { name: name.to_owned(), value, places }),
-            Err((place, message)) => Err(problem(Some(place), message)),
-        }
+        Ok(Self { name: name.to_owned(), value, places })
     }
 
     /// Returns the place of the value with a JSON pointer, or that of the nearest value around it.
@@ -119,6 +117,23 @@ impl Document {
             return Err(mistakes.into_iter().map(problem).collect());
         }
         serde_json::from_value(value).map_err(|error| vec![self.problem("", error.to_string())])
+    }
+}
+
+/// Parses JSON. The YAML reader finds the places, since nearly all JSON is YAML, except that YAML
+/// restricts tabs. The rest (escaped surrogates, very long keys) has no places.
+fn parse_json(text: &str) -> Result<(Value, Places), (Place, String)> {
+    let value = serde_json::from_str(text).map_err(|error| {
+        let message = error.to_string();
+        let reason = message.split(" at line ").next().unwrap_or_default().to_owned();
+        (Place { line: error.line(), column: error.column() }, reason)
+    })?;
+    match yaml::parse(&text.replace('\t', " "), Dialect::Lenient) {
+        Ok((_, places)) => Ok((value, places)),
+        Err(invalid) if invalid.reason.starts_with("duplicate key") => {
+            Err((invalid.place, invalid.reason))
+        }
+        Err(_) => Ok((value, Places::new())),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::evaluated::{self, Evaluated};
+use super::evaluated::Evaluated;
 use super::{Goal, Node, Validator};
 use crate::document::{Keywords, branches};
 use crate::mismatch::Detail;
@@ -72,49 +72,30 @@ impl<'s, 'v> Validator<'_, 's, 'v> {
 
     /// Checks the members and items that no other keyword of the schema evaluates.
     pub(super) fn check_unevaluated(&mut self, node: Node<'_, 's, 'v>) {
-        let cursor = node.at.cursor;
-        match node.value {
-            _ if self.document.keywords == Keywords::OfTools => {}
-            Value::Object(members) => {
-                let Some(schema) = node.get("unevaluatedProperties") else { return };
-                let mut evaluated = Evaluated::default();
-                evaluated::collect(
-                    self.document,
-                    node.keywords,
-                    node.value,
-                    cursor,
-                    &mut evaluated,
-                );
-                for (key, member) in members {
-                    match schema {
-                        _ if evaluated.has_member(key) => {}
-                        Value::Bool(false) => self.report(
-                            node,
-                            "unevaluatedProperties",
-                            schema,
-                            Detail::Member(key.clone()),
-                        ),
-                        schema => self.check(schema, member, node.at.child(&node.at.key(key))),
-                    }
-                }
+        let keyword = match node.value {
+            Value::Object(_) => "unevaluatedProperties",
+            Value::Array(_) => "unevaluatedItems",
+            _ => return,
+        };
+        let Some(schema) = node.get(keyword) else { return };
+        if self.document.keywords == Keywords::OfTools {
+            return;
+        }
+        let evaluated = Evaluated::by(self.document, node.keywords, node.value, node.at.cursor);
+        for (key, member) in node.value.as_object().into_iter().flatten() {
+            if evaluated.has_member(key) {
+                continue;
             }
-            Value::Array(items) => {
-                let Some(schema) = node.get("unevaluatedItems") else { return };
-                let mut evaluated = Evaluated::default();
-                evaluated::collect(
-                    self.document,
-                    node.keywords,
-                    node.value,
-                    cursor,
-                    &mut evaluated,
-                );
-                for (index, item) in items.iter().enumerate() {
-                    if !evaluated.has_item(index) {
-                        self.check(schema, item, node.at.child(&node.at.index(index)));
-                    }
-                }
+            if schema == &Value::Bool(false) {
+                self.report(node, keyword, schema, Detail::Member(key.clone()));
+            } else {
+                self.check(schema, member, node.at.child(&node.at.key(key)));
             }
-            _ => {}
+        }
+        for (index, item) in node.value.as_array().into_iter().flatten().enumerate() {
+            if !evaluated.has_item(index) {
+                self.check(schema, item, node.at.child(&node.at.index(index)));
+            }
         }
     }
 }
