@@ -51,9 +51,9 @@ pub fn is_shown(before: Option<char>, character: char) -> bool {
     }
 }
 
-/// Returns true if every character of a text may be written where it is.
-pub fn is_clean(text: &str) -> bool {
-    let mut before = None;
+/// Returns true if every character of a text may be written where it is. `before` is the character
+/// in front of the text.
+pub fn is_clean(mut before: Option<char>, text: &str) -> bool {
     text.chars().all(|character| is_shown(before.replace(character), character))
 }
 
@@ -95,6 +95,7 @@ pub fn one_line(text: &str) -> String {
     for character in text.chars() {
         if character.is_whitespace() {
             is_after_space = true;
+            before = None;
         } else if is_shown(before, character) {
             if std::mem::take(&mut is_after_space) && !line.is_empty() {
                 line.push(' ');
@@ -172,6 +173,17 @@ pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
+/// Returns bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
 /// Returns a number with commas between thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -211,7 +223,7 @@ mod tests {
             let mut pieces = String::new();
             text.chars().for_each(|one| cleaner.push(one.encode_utf8(&mut [0; 4]), &mut pieces));
             assert_eq!(pieces, expected, "{text:?} in pieces");
-            assert_eq!(is_clean(text), text == expected && !text.contains('\n'), "{text:?}");
+            assert_eq!(is_clean(None, text), text == expected && !text.contains('\n'), "{text:?}");
         }
     }
 
@@ -220,6 +232,7 @@ mod tests {
         let cases = [
             ("a\n b\u{1b}[0m", 10, "a b[0m"),
             (" one\u{200b} \u{200b} two\u{2029}", 10, "one two"),
+            ("é \u{200d}x", 10, "é x"),
             ("abcdef", 4, "abc…"),
             ("äöü", 3, "äöü"),
             ("abc", 0, "…"),
@@ -254,5 +267,6 @@ mod tests {
     fn numbers_are_grouped() {
         let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
         assert!(cases.iter().all(|(number, text)| grouped(*number) == *text));
+        assert_eq!(hex(&[0, 0xa5, 0xff]), "00a5ff");
     }
 }

@@ -70,11 +70,11 @@ pub(super) fn cells(line: &Line, width: usize) -> Vec<Cell<'_>> {
 fn clusters(text: &str) -> impl Iterator<Item = (&str, usize, bool)> {
     graphemes(text).filter_map(|cluster| {
         if cluster.len() == 1 {
-            return is_clean(cluster).then_some((cluster, 1, false));
+            return is_clean(None, cluster).then_some((cluster, 1, false));
         }
         // Line breaks and control characters are clusters of their own; so is a character without
         // a base. None of them is text.
-        if !is_clean(cluster) {
+        if !is_clean(None, cluster) {
             return None;
         }
         let end = cluster.char_indices().nth(CLUSTER_CHARACTERS).map_or(cluster.len(), |at| at.0);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::columns::{extended_width, width};
-use super::visible::visible;
+use super::visible::visible_after;
 use crate::style::{Color, Style};
 
 /// Lines that a component has rendered; cloning them is cheap.
@@ -106,7 +106,8 @@ impl Line {
     /// Adds a span, as far as it is [visible](super::visible). An equal neighbor is extended
     /// instead.
     pub fn push_span(&mut self, mut span: Span) {
-        if let Cow::Owned(visible) = visible(&span.text) {
+        let before = self.spans.last().and_then(|last| last.text.chars().next_back());
+        if let Cow::Owned(visible) = visible_after(before, &span.text) {
             span.text = visible;
         }
         if span.text.is_empty() {

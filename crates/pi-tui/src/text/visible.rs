@@ -10,11 +10,16 @@ pub(crate) const TAB: &str = "   ";
 /// Returns the text as it can be shown on one line, without
 /// [invisible characters](pi_base::text::is_invisible). A tab becomes three spaces, a line break one.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) || is_clean(text) {
+    visible_after(None, text)
+}
+
+/// Returns the text as it can be shown after this character, which a joiner at the beginning of the
+/// text may belong to.
+pub(crate) fn visible_after(mut before: Option<char>, text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) || is_clean(before, text) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
-    let mut before = None;
     for character in text.chars() {
         match character {
             '\t' => shown.push_str(TAB),
