@@ -23,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pi_fs::FileError;
+use pi_fs::{FileError, if_exists};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -171,11 +171,8 @@ impl RunDirectory {
 
 /// Reads a JSON file; `None` if it does not exist.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, DirectoryError> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(DirectoryError::io("read", path)(error)),
-    };
+    let text = if_exists(fs::read(path)).map_err(DirectoryError::io("read", path))?;
+    let Some(text) = text else { return Ok(None) };
     serde_json::from_slice(&text).map(Some).map_err(|error| DirectoryError::Damaged {
         path: path.to_owned(),
         reason: error.to_string(),

@@ -8,7 +8,7 @@ mod canonical;
 mod line;
 mod recorder;
 
-pub(crate) use canonical::{CanonicalRequest, Shape, hash, hex};
+pub(crate) use canonical::{CanonicalRequest, Shape, hash};
 pub use line::Header;
 pub(crate) use line::{Line, call_key, hook_key};
 pub use recorder::{RecordError, Recorder};

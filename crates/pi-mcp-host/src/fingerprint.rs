@@ -52,8 +52,7 @@ pub(crate) fn of_tool(tool: &Tool) -> String {
 }
 
 fn hash(value: &serde_json::Value) -> String {
-    let hash = Sha256::digest(value.to_string());
-    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    pi_base::text::hex(&Sha256::digest(value.to_string())[..16])
 }
 
 #[cfg(test)]

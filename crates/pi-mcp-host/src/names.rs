@@ -48,7 +48,7 @@ fn hashed(name: &str, server: &str, tool: &str) -> String {
     hash.update(server);
     hash.update([0]);
     hash.update(tool);
-    let hex: String = hash.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let hex = pi_base::text::hex(&hash.finalize()[..4]);
     // The name is ASCII.
     let kept = name.get(..LONGEST - HASH).unwrap_or(name);
     format!("{kept}_{hex}")

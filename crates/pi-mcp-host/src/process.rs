@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +40,8 @@ pub(crate) async fn start(
     let own_path = launch.env.iter().find(|(name, _)| name == "PATH");
     let path = own_path.map(|(_, value)| OsString::from(value));
     let path = path.as_ref().or_else(|| variables.get(&OsString::from("PATH")));
-    let program = find(&launch.command, &launch.cwd, path)
+    let path = path.map(OsString::as_os_str);
+    let program = pi_fs::find_program(&launch.command, Some(&launch.cwd), path)
         .ok_or_else(|| format!("the program \"{}\" was not found", launch.command))?;
     // The user wrote the variables of the server into its configuration, secrets included.
     let given = launch.env.iter().map(|(name, value)| (name, value));
@@ -78,17 +78,4 @@ impl std::fmt::Debug for ServerProcess {
 /// Returns the variables of the process without those about a session.
 fn inherited(environment: &Environment) -> BTreeMap<OsString, OsString> {
     environment.own_variables()
-}
-
-/// Returns the path of a program: as given if it has a slash, else from the search path.
-fn find(command: &str, cwd: &Path, search: Option<&OsString>) -> Option<PathBuf> {
-    if command.contains('/') {
-        let path = cwd.join(command);
-        return path.is_file().then_some(path);
-    }
-    let mut directories = std::env::split_paths(search?);
-    directories.find_map(|directory| {
-        let path = cwd.join(directory).join(command);
-        path.is_file().then_some(path)
-    })
 }

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use pi_fs::if_exists;
 use pi_protocol::SessionHeader;
 use pi_protocol::json::from_str_repairing;
 use serde::de::IgnoredAny;
@@ -109,11 +110,8 @@ pub fn read_header(path: &Path) -> Option<SessionHeader> {
 /// Returns the session files in a directory, in no particular order; none if the directory does not
 /// exist.
 pub fn session_files(directory: &Path) -> Result<Vec<PathBuf>, SessionError> {
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(SessionError::io("list", directory)(error)),
-    };
+    let entries = if_exists(std::fs::read_dir(directory));
+    let entries = entries.map_err(SessionError::io("list", directory))?.into_iter().flatten();
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     Ok(paths.filter(|path| path.extension().is_some_and(|e| e == "jsonl")).collect())
 }

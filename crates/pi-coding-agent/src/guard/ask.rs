@@ -7,6 +7,7 @@ use std::path::Path;
 use pi_base::unpoisoned;
 use pi_config::ConfigError;
 use pi_config::lock::with_lock;
+use pi_fs::if_exists;
 use pi_guard::Decision;
 use pi_guard::policy::{Layer, Part, RuleFile};
 use pi_protocol::CancelToken;
@@ -112,13 +113,9 @@ impl Guard {
 
 /// Appends a rule to a file. Fails if the file is not valid afterwards.
 fn append_rule(file: &Path, rule: &str) -> Result<(), SaveRuleError> {
-    let mut text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            "# Rules that were approved for good. Edit or remove them as needed.\n".to_owned()
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let mut text = if_exists(fs::read_to_string(file))?.unwrap_or_else(|| {
+        "# Rules that were approved for good. Edit or remove them as needed.\n".to_owned()
+    });
     if text.contains(rule) {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use pi_fs::if_exists;
 use pi_guard::policy::{Defaults, Layer, Policy, PolicyError, RuleFile};
 
 use crate::Environment;
@@ -73,13 +74,9 @@ pub fn read(file: &Path, layer: Layer) -> Result<RuleFile, RulesError> {
 /// Returns the rule files of a directory, sorted by name; none if the directory does not exist.
 fn rule_files(directory: &Path) -> Result<Vec<PathBuf>, RulesError> {
     let unreadable = |source| RulesError::Unreadable { path: directory.to_owned(), source };
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
-    };
+    let entries = if_exists(fs::read_dir(directory)).map_err(unreadable)?;
     let mut files = Vec::new();
-    for entry in entries {
+    for entry in entries.into_iter().flatten() {
         let path = entry.map_err(unreadable)?.path();
         let is_rule_file = path.extension().is_some_and(|extension| extension == "toml");
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));

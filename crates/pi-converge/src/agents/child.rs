@@ -1,11 +1,11 @@
 //! A sub-agent at work: a session of its own within the budget, approvals and policy of its parent.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use pi_agent::{Invocation, Outcome, ToolOutput, Updates, unanswered_calls};
 use pi_base::lock;
+use pi_base::text::hex;
 use pi_coding_agent::session::{
     AgentSession, Intervention, InterventionAction, PromptError, PromptOptions, SessionEvent,
 };
@@ -182,13 +182,7 @@ fn place(task: &ChildTask, invocation: &Invocation) -> (SessionSelector, Option<
         hash.update(part.as_bytes());
         hash.update([0]);
     }
-    let digest = hash.finalize();
-    let hex = digest.iter().take(12).fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
-    let mut id = format!("task-{hex}");
+    let mut id = format!("task-{}", hex(&hash.finalize()[..12]));
     // A model may repeat an id: a session that does not wait for approval is complete.
     if is_complete(&directory, &id) {
         id = format!("task-{}", uuid::Uuid::now_v7());

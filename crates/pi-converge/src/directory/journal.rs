@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use pi_agent::Spent;
 use pi_base::lock;
 use pi_coding_agent::guard::AnnounceCall;
+use pi_fs::if_exists;
 use pi_protocol::{ToolResultMessage, now_ms};
 use serde::{Deserialize, Serialize};
 
@@ -128,11 +129,8 @@ impl Recorded {
     /// Reads the journal of a run. A torn line announced nothing that happened.
     pub(crate) fn read(directory: &Path) -> Result<Self, DirectoryError> {
         let path = directory.join(NAME);
-        let text = match fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(DirectoryError::io("read", &path)(error)),
-        };
+        let text = if_exists(fs::read(&path)).map_err(DirectoryError::io("read", &path))?;
+        let text = text.unwrap_or_default();
         let lines = text.split(|byte| *byte == b'\n');
         Ok(Self(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()))
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_agent::ToolOutput;
+use pi_base::text::hex;
 use pi_coding_agent::Environment;
 use pi_coding_agent::guard::{CallDecision, ToolDecision};
 use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
@@ -12,7 +13,7 @@ use pi_protocol::{AssistantEvent, AssistantMessage};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::record::{Header, Line, RECORDING_FILE, Shape, VERSION, call_key, hash, hex};
+use crate::record::{Header, Line, RECORDING_FILE, Shape, VERSION, call_key, hash};
 
 /// Reasons why a recording cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! The canonical form of a request: what the model reads, without what differs from run to run.
 
+use pi_base::text::hex;
 use pi_protocol::{Message, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -58,9 +59,4 @@ fn canonical_message(message: &Message) -> Value {
 /// Returns the SHA-256 of a value in hexadecimal digits.
 pub(crate) fn hash(value: &Value) -> String {
     hex(&Sha256::digest(value.to_string().as_bytes()))
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

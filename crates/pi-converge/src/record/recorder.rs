@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_agent::{BoxFuture, ToolError, ToolOutput};
 use pi_base::lock;
+use pi_base::text::hex;
 use pi_coding_agent::guard::ToolDecision;
 use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
 use pi_coding_agent::{Tap, TappedCall};
@@ -18,7 +19,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::RECORDING_FILE;
-use super::canonical::{CanonicalRequest, hash, hex};
+use super::canonical::{CanonicalRequest, hash};
 use super::line::{Header, Line, hook_key};
 
 /// Reasons why a recording cannot be written.

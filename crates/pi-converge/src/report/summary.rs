@@ -152,9 +152,7 @@ fn fence(text: &str) -> String {
 
 /// Returns the last part of a text.
 fn end(text: &str, limit: usize) -> &str {
-    let from = text.len().saturating_sub(limit);
-    let from = (from..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    &text[from..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
 fn rest(count: usize, text: &mut String) {

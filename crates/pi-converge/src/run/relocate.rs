@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use pi_fs::if_exists;
 use serde_json::Value;
 
 /// Sets the working directory of the session logs in a directory and in those below it, which have
@@ -11,12 +12,7 @@ use serde_json::Value;
 pub(crate) fn relocate(sessions: &Path, cwd: &Path) -> io::Result<()> {
     let mut directories = vec![sessions.to_owned()];
     while let Some(directory) = directories.pop() {
-        let entries = match fs::read_dir(&directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        for entry in entries {
+        for entry in if_exists(fs::read_dir(&directory))?.into_iter().flatten() {
             let entry = entry?;
             let path = entry.path();
             if entry.file_type()?.is_dir() {

@@ -312,11 +312,7 @@ impl Running {
         }
         let mut text = changes.text();
         if text.len() > SHOWN_DIFF {
-            let mut end = SHOWN_DIFF;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            text.truncate(end);
+            text.truncate(text.floor_char_boundary(SHOWN_DIFF));
             text.push_str("\n[cut]\n");
         }
         self.work.diff = Some(text);

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
+use pi_fs::if_exists;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -64,13 +65,9 @@ impl Baseline {
             directory: directory.to_owned(),
             originals: BTreeMap::new(),
         };
-        match std::fs::read(&manifest) {
-            Ok(stored) => {
-                baseline.originals = serde_json::from_slice(&stored).map_err(io::Error::other)?;
-                return Ok(baseline);
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        if let Some(stored) = if_exists(std::fs::read(&manifest))? {
+            baseline.originals = serde_json::from_slice(&stored).map_err(io::Error::other)?;
+            return Ok(baseline);
         }
         std::fs::create_dir_all(directory)?;
         let with_role = covered.filter(|path| roles.of(path).is_some());
@@ -303,13 +300,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn hash(content: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let digest = Sha256::digest(content);
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    pi_base::text::hex(&Sha256::digest(content))
 }
 
 #[cfg(unix)]

@@ -295,11 +295,7 @@ pub(super) fn tail(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
-    let mut start = text.len() - most;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let end = &text[start..];
+    let end = &text[text.ceil_char_boundary(text.len() - most)..];
     end.find('\n').map_or(end, |line| &end[line + 1..])
 }
 

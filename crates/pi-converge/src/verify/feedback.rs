@@ -74,8 +74,7 @@ pub(crate) fn feedback(contract: &Contract, checks: &[CheckReport], work: Progre
 
 /// Returns the beginning of the goal.
 fn head(goal: &str) -> &str {
-    let end = (0..=GOAL.min(goal.len())).rev().find(|end| goal.is_char_boundary(*end));
-    goal.get(..end.unwrap_or(0)).unwrap_or(goal)
+    goal.get(..goal.floor_char_boundary(GOAL)).unwrap_or(goal)
 }
 
 fn describe(text: &mut String, contract: &Contract, check: &CheckReport) {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use pi_fs::if_exists;
 use pi_tools::checkpoint::{Checkpoints, FileState, Limits};
 use serde::{Deserialize, Serialize};
 
@@ -91,12 +92,8 @@ impl RunWorkspace {
     /// Forgets the saved state: the run continues and changes the workspace.
     pub(crate) fn forget_saved(run_directory: &Path) -> Result<(), WorkspaceError> {
         let directory = run_directory.join(DIRECTORY);
-        match std::fs::remove_dir_all(&directory) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(WorkspaceError::io("remove", &directory)(error))
-            }
-            _ => Ok(()),
-        }
+        let removed = if_exists(std::fs::remove_dir_all(&directory));
+        removed.map(drop).map_err(WorkspaceError::io("remove", &directory))
     }
 }
 
@@ -234,11 +231,8 @@ fn scan(root: &Path, run_directory: &Path) -> Result<Paths, WorkspaceError> {
 }
 
 fn read(path: &PathBuf) -> Result<Option<SavedWorkspace>, WorkspaceError> {
-    let text = match std::fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(WorkspaceError::io("read", path)(error)),
-    };
+    let text = if_exists(std::fs::read(path)).map_err(WorkspaceError::io("read", path))?;
+    let Some(text) = text else { return Ok(None) };
     let saved = serde_json::from_slice(&text).map_err(std::io::Error::from);
     saved.map(Some).map_err(WorkspaceError::io("read", path))
 }

@@ -4,13 +4,14 @@
 //! connection. The program has the variables that extensions in JavaScript see, and no others.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use pi_agent::ToolOutput;
 use pi_base::lock;
 use pi_coding_agent::extension::{ExtensionContext, NotifyKind};
+use pi_fs::find_program;
 use pi_jsonrpc::connection::BoxFuture;
 use pi_jsonrpc::{Error, Id, Incoming, Limits, Message, Service};
 use pi_tools::{Command, Executor as _, Host, ProcessTree};
@@ -74,7 +75,8 @@ impl Connection {
         let failed = |error: io::Error| {
             io::Error::new(error.kind(), format!("cannot start {name}: {error}"))
         };
-        let program = find(name, &manifest.directory, variables.get("PATH"))
+        let search = variables.get("PATH").map(OsStr::new);
+        let program = find_program(name, Some(&manifest.directory), search)
             .ok_or_else(|| failed(io::Error::new(io::ErrorKind::NotFound, "no such program")))?;
         let command = Command::new(program, &manifest.directory)
             .arguments(arguments)
@@ -221,19 +223,6 @@ impl Shared {
         }
         Ok(Value::Null)
     }
-}
-
-/// Returns the path of a program: as given if it has a slash, else from the search path.
-fn find(name: &str, directory: &Path, search: Option<&String>) -> Option<PathBuf> {
-    if name.contains('/') {
-        let path = directory.join(name);
-        return path.is_file().then_some(path);
-    }
-    let mut directories = std::env::split_paths(search?);
-    directories.find_map(|one| {
-        let path = directory.join(one).join(name);
-        path.is_file().then_some(path)
-    })
 }
 
 /// Shows the lines that the program writes to its standard error.

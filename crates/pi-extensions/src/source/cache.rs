@@ -57,7 +57,7 @@ impl Cache {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        pi_base::text::hex(&hash.finalize())
     }
 
     /// Returns the compiled file of a key.

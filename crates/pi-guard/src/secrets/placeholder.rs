@@ -1,6 +1,5 @@
 //! Placeholders for secrets: `[masked:KIND:DIGEST]`.
 
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use sha2::{Digest as _, Sha256};
@@ -12,11 +11,7 @@ pub(super) const MOST_DIGITS: usize = 64;
 /// Returns the placeholder for a secret, the same in every process. It has few digits, so that a
 /// short secret cannot be found by trying.
 pub(super) fn new(kind: &str, secret: &str, digits: usize) -> String {
-    let mut digest = String::new();
-    for byte in Sha256::digest(secret) {
-        // Writing to a string cannot fail.
-        let _ = write!(digest, "{byte:02x}");
-    }
+    let digest = pi_base::text::hex(&Sha256::digest(secret));
     format!("{OPEN}{kind}:{}]", &digest[..digits.min(digest.len())])
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pi_coding_agent::{checkpoint_directory, checkpoints_directory};
+use pi_fs::if_exists;
 use pi_session::{OpenOptions, Session, SessionError, SessionInfo};
 use pi_tools::checkpoint::{self, CheckpointError, Limits};
 
@@ -38,10 +39,8 @@ pub fn remove(
     remove(path).map_err(|error| failed(path, error))?;
     drop(lock);
     let checkpoints = checkpoint_directory(agent, &session.id);
-    match std::fs::remove_dir_all(&checkpoints) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&checkpoints, error)),
-        _ => Ok(()),
-    }
+    let removed = if_exists(std::fs::remove_dir_all(&checkpoints));
+    removed.map(drop).map_err(|error| failed(&checkpoints, error))
 }
 
 /// Removes contents of checkpoints that no session needs any more. While another process takes a

@@ -147,7 +147,7 @@ impl AuthFile {
 
     fn renewal_path(&self, key: &Key) -> PathBuf {
         let hash = Sha256::digest(key.key.as_bytes());
-        let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let hex = pi_base::text::hex(&hash[..8]);
         self.path().with_file_name(format!("mcp-auth-refresh-{hex}"))
     }
 }

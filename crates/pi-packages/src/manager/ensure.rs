@@ -79,8 +79,7 @@ impl PackageManager {
     /// installed copy is updated; if that fails, it is used as it is.
     pub async fn install_temporary(&mut self, source: &str) -> Result<PathBuf, PackageError> {
         let location = PackageLocation::parse(source)?;
-        let hash = Sha256::digest(source.trim().as_bytes());
-        let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let hash = pi_base::text::hex(&Sha256::digest(source.trim().as_bytes())[..4]);
         let top = self.environment.agent_directory.join("tmp/extensions");
         match &location {
             PackageLocation::Npm { name, spec } => {

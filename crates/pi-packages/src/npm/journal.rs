@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use pi_fs::if_exists;
 use serde::{Deserialize, Serialize};
 
 use crate::PackageError;
@@ -95,19 +96,15 @@ pub(crate) fn is_interrupted(root: &Path) -> bool {
 /// the lock of the root.
 pub(crate) fn recover(root: &Path) -> Result<(), PackageError> {
     let path = root.join(JOURNAL);
-    match fs::read(&path) {
-        Ok(bytes) => {
-            let damaged = |problem: String| PackageError::Damaged { path: path.clone(), problem };
-            let journal: Journal =
-                serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
-            if !journal.is_inside() {
-                return Err(damaged("it names paths outside of the installation".to_owned()));
-            }
-            journal.apply(root)?;
-            fs::remove_file(&path).map_err(PackageError::file(&path))?;
+    if let Some(bytes) = if_exists(fs::read(&path)).map_err(PackageError::file(&path))? {
+        let damaged = |problem: String| PackageError::Damaged { path: path.clone(), problem };
+        let journal: Journal =
+            serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        if !journal.is_inside() {
+            return Err(damaged("it names paths outside of the installation".to_owned()));
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(PackageError::file(&path)(error)),
+        journal.apply(root)?;
+        fs::remove_file(&path).map_err(PackageError::file(&path))?;
     }
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(STAGING) {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::Path;
 
+use pi_fs::if_exists;
 use serde_json::{Map, Value, json};
 
 use super::manifest::Manifest;
@@ -20,11 +20,8 @@ impl Lockfile {
     /// Reads a lock file. A file that does not exist is empty, and so is one of an older version,
     /// which does not say where packages are.
     pub(crate) fn read(path: &Path) -> Result<Self, PackageError> {
-        let bytes = match fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(PackageError::file(path)(error)),
-        };
+        let bytes = if_exists(fs::read(path)).map_err(PackageError::file(path))?;
+        let Some(bytes) = bytes else { return Ok(Self::default()) };
         let damaged = |problem: String| PackageError::Damaged { path: path.to_owned(), problem };
         let value: Value =
             serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;

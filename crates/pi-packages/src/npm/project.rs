@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use pi_fs::if_exists;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
@@ -229,11 +230,8 @@ fn title(manifest: &Manifest) -> String {
 }
 
 fn read_object(path: &Path) -> Result<Option<Map<String, Value>>, PackageError> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(PackageError::file(path)(error)),
-    };
+    let bytes = if_exists(fs::read(path)).map_err(PackageError::file(path))?;
+    let Some(bytes) = bytes else { return Ok(None) };
     let object = serde_json::from_slice(&bytes);
     object.map(Some).map_err(|error| PackageError::Damaged {
         path: path.to_owned(),

@@ -10,6 +10,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_fs::if_exists;
+
 use crate::SessionError;
 
 /// The access with which a session is opened.
@@ -38,10 +40,9 @@ impl LogFile {
     pub(crate) fn open(path: &Path, access: Access) -> Result<Option<Self>, SessionError> {
         let append = access == Access::Append;
         loop {
-            let file = match OpenOptions::new().read(true).append(append).open(path) {
-                Ok(file) => file,
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(SessionError::io("open", path)(error)),
+            let file = if_exists(OpenOptions::new().read(true).append(append).open(path));
+            let Some(file) = file.map_err(SessionError::io("open", path))? else {
+                return Ok(None);
             };
             if append {
                 lock(&file, path)?;

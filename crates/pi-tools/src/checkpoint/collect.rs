@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use pi_fs::if_exists;
+
 use super::index::Index;
 use super::journal::Journal;
 use super::objects::{self, Objects};
@@ -147,22 +149,14 @@ fn load(sessions: &Path, store: &Store) -> Result<Vec<Stored>, CheckpointError> 
 fn remove(session: &Path) -> io::Result<bool> {
     let Some(_lock) = Lease::try_end(session)? else { return Ok(false) };
     // The journal goes first: without it, the rest means nothing.
-    match fs::remove_file(session.join("journal")) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    if_exists(fs::remove_file(session.join("journal")))?;
     fs::remove_dir_all(session).map(|()| true)
 }
 
 /// Removes all contents except these, and what indexes know about the others.
 fn sweep(store: &Store, kept: &HashSet<String>, age: Duration, now: SystemTime) -> io::Result<()> {
     // The indexes first: after a crash in between, contents are only stored again.
-    let indexes = match fs::read_dir(store.indexes()) {
-        Ok(indexes) => Some(indexes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    for index in indexes.into_iter().flatten() {
+    for index in if_exists(fs::read_dir(store.indexes()))?.into_iter().flatten() {
         let index = index?;
         let written = index.metadata()?.modified()?;
         if now.duration_since(written).is_ok_and(|since| since > age) {
@@ -180,13 +174,8 @@ fn sweep(store: &Store, kept: &HashSet<String>, age: Duration, now: SystemTime) 
 
 /// Returns the directories of sessions.
 fn directories(sessions: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(sessions) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
     let mut found = Vec::new();
-    for entry in entries {
+    for entry in if_exists(fs::read_dir(sessions))?.into_iter().flatten() {
         let entry = entry?;
         let path = entry.path();
         // Other directories are not touched. Without a journal, a lock is the rest of a removal.

@@ -6,6 +6,7 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use pi_base::text::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -46,8 +47,7 @@ impl Index {
     /// Returns the file of the index of a working directory.
     pub(super) fn path(directory: &Path, root: &Path) -> PathBuf {
         let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-        let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        directory.join(name)
+        directory.join(hex(&digest[..16]))
     }
 
     /// Reads the cache. A missing or broken cache is empty.

@@ -10,6 +10,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use pi_fs::if_exists;
 use serde::{Deserialize, Serialize};
 
 use super::objects::{self, Objects};
@@ -100,11 +101,8 @@ impl Journal {
             base: State::default(),
             state: State::default(),
         };
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(CheckpointError::io("read", path)(error)),
-        };
+        let text = if_exists(std::fs::read_to_string(path));
+        let text = text.map_err(CheckpointError::io("read", path))?.unwrap_or_default();
         let mut sound = text.is_empty() || text.ends_with('\n');
         for line in text.lines() {
             match serde_json::from_str(line) {

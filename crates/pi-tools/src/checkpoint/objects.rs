@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use pi_base::text::hex;
+use pi_fs::if_exists;
 use sha2::{Digest, Sha256};
 
 use super::CheckpointError;
@@ -21,13 +23,7 @@ pub(super) struct Objects {
 
 /// Returns the hash of a content, which is its name.
 pub(super) fn hash(content: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut name = String::with_capacity(64);
-    for byte in Sha256::digest(content) {
-        name.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        name.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    name
+    hex(&Sha256::digest(content))
 }
 
 impl Objects {
@@ -103,12 +99,7 @@ pub(super) fn each(
     directory: &Path,
     mut visit: impl FnMut(Option<&str>, &Path, u64) -> io::Result<()>,
 ) -> io::Result<()> {
-    let directories = match fs::read_dir(directory) {
-        Ok(directories) => directories,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    for directory in directories {
+    for directory in if_exists(fs::read_dir(directory))?.into_iter().flatten() {
         let directory = directory?;
         let start = directory.file_name();
         for object in fs::read_dir(directory.path())? {

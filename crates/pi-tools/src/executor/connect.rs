@@ -5,7 +5,7 @@
 //! an error at the start of a session, not of the first tool call.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -135,7 +135,8 @@ async fn connect_remote(
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
     let RemoteTarget { program, name, directory } = target;
-    let Some(path) = find_program(program, &environment) else {
+    let search = environment.get(OsStr::new("PATH")).map(OsString::as_os_str);
+    let Some(path) = pi_fs::find_program(program, None, search) else {
         return Err(ConnectError::ProgramNotFound { spec: spec.clone(), program });
     };
     let connected = async {
@@ -169,12 +170,4 @@ async fn connect_remote(
         home: login.home,
         base_environment: BaseEnvironment::Executor,
     })
-}
-
-/// Searches a program in `PATH`.
-#[cfg(unix)]
-fn find_program(name: &str, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
-    let path = environment.get(std::ffi::OsStr::new("PATH"))?;
-    let mut candidates = std::env::split_paths(path).map(|directory| directory.join(name));
-    candidates.find(|program| program.is_absolute() && program.is_file())
 }

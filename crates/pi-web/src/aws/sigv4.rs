@@ -9,6 +9,7 @@ mod tests;
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
+use pi_base::text::hex;
 use ring::{digest, hmac};
 use secrecy::ExposeSecret as _;
 
@@ -281,14 +282,6 @@ fn escaped(text: &str, escapes: Escapes) -> String {
         } else {
             let _ = write!(out, "%{byte:02X}");
         }
-    }
-    out
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(out, "{byte:02x}");
     }
     out
 }

@@ -1,6 +1,7 @@
 //! Reading, searching, renaming and deleting session files, on a thread of its own.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -50,7 +51,8 @@ impl Worker {
         let (sender, replies) = mpsc::channel();
         let changed = Arc::new(Notify::new());
         let outbox = Outbox { sender, changed: changed.clone() };
-        let trash = find_program(environment, "trash");
+        let trash =
+            pi_fs::find_program("trash", None, environment.variable("PATH").map(OsStr::new));
         let work = move || run(index, &first, &Places { agent, trash }, &receiver, &outbox);
         // Without a thread the list stays empty, and says that it is loading.
         let _ = std::thread::Builder::new().name("sessions".to_owned()).spawn(work);
@@ -194,9 +196,4 @@ fn newest(directory: &Path) -> Vec<SessionInfo> {
         files.iter().take(FIRST).filter_map(|file| SessionInfo::read(file).ok()).collect();
     sessions.sort_by_key(|session| std::cmp::Reverse(session.modified));
     sessions
-}
-
-fn find_program(environment: &Environment, name: &str) -> Option<PathBuf> {
-    let path = environment.variable("PATH")?;
-    std::env::split_paths(path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }

@@ -148,7 +148,7 @@ impl SsoRole {
     fn cache_file(&self, surroundings: &Surroundings) -> Result<PathBuf, SourceError> {
         let key = self.session.as_ref().unwrap_or(&self.start_url);
         let hash = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, key.as_bytes());
-        let name: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = pi_base::text::hex(hash.as_ref());
         surroundings
             .in_home(&format!(".aws/sso/cache/{name}.json"))
             .ok_or_else(|| SourceError::new("the home directory is not known"))

@@ -1,5 +1,6 @@
 //! Checks of the program and the machine.
 
+use std::ffi::OsStr;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
@@ -121,7 +122,5 @@ pub(super) fn terminal(environment: &Environment) -> Vec<Finding> {
 
 /// Finds a program on the `PATH`.
 fn find(environment: &Environment, program: &str) -> Option<PathBuf> {
-    let path = environment.variable("PATH")?;
-    let names = std::env::split_paths(path).filter(|directory| directory.is_absolute());
-    names.map(|directory| directory.join(program)).find(|path| path.is_file())
+    pi_fs::find_program(program, None, environment.variable("PATH").map(OsStr::new))
 }

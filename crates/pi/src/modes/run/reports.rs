@@ -49,8 +49,7 @@ fn tell_github(report: &Report, environment: &Environment) {
     let _ = io::stderr().lock().write_all(annotations.as_bytes());
     let mut summary = report.to_markdown();
     if summary.len() > SUMMARY_LIMIT {
-        let end = (0..=SUMMARY_LIMIT).rev().find(|at| summary.is_char_boundary(*at));
-        summary.truncate(end.unwrap_or_default());
+        summary.truncate(summary.floor_char_boundary(SUMMARY_LIMIT));
     }
     let parts = [("GITHUB_STEP_SUMMARY", summary), ("GITHUB_OUTPUT", report.to_github_outputs())];
     for (variable, text) in parts {
