@@ -7,6 +7,7 @@
 
 mod boundaries;
 mod budgets;
+mod callers;
 mod cycles;
 mod graph;
 mod javascript;
@@ -66,6 +67,7 @@ type Check = fn(&[SourceFile]) -> Vec<Finding>;
 
 /// The checks of files. The measurement of doc comments has a test of its own.
 const CHECKS: &[Check] = &[
+    callers::check,
     cycles::check,
     layout::docs_first,
     layout::whitespace,

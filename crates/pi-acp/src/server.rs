@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
 use pi_base::lock;
-use pi_coding_agent::{MergeQueue, SessionSelector, WrapExecutor};
+use pi_coding_agent::{MergeQueue, Project, SessionSelector, WrapExecutor};
 use pi_host::credentials::Credentials;
 use pi_host::{Host, OpenError, OpenPlan};
 use pi_jsonrpc::connection::BoxFuture;
@@ -268,7 +268,7 @@ impl Server {
                     let problem = format!("{:?} cannot be asked for", params.method_id);
                     return Err(Error::invalid_params(problem));
                 }
-                match Credentials::open(self.host.environment()).registry.available().is_empty() {
+                match self.credentials().registry.available().is_empty() {
                     true => {
                         let hint = &self.options.sign_in_hint;
                         let problem = format!("no provider has credentials; {hint}");
@@ -278,11 +278,16 @@ impl Server {
                 }
             }
             (Version::V1, "logout") | (Version::V2, "auth/logout") => {
-                let done = Credentials::open(self.host.environment()).log_out().await;
+                let done = self.credentials().log_out().await;
                 done.map(|()| json!({})).map_err(Error::internal)
             }
             (_, method) => Err(Error::method_not_found(method)),
         }
+    }
+
+    /// Reads the credentials as they are now.
+    fn credentials(&self) -> Credentials {
+        Credentials::open(&Project::open(self.host.environment().clone()))
     }
 
     fn initialize(&self, params: params::Initialize) -> Result<Value, Error> {

@@ -364,8 +364,4 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     format!("panicked: {}", text.as_deref().unwrap_or("no message"))
 }
 
-impl std::fmt::Debug for CallContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CallContext").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(CallContext);

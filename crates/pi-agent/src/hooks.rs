@@ -3,7 +3,6 @@
 //! Every hook is optional. A hook that fails or panics around a tool call makes that call fail;
 //! any other ends the run as failed, with a complete sequence of closing events.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -265,20 +264,8 @@ impl OutputChange {
     }
 }
 
-impl fmt::Debug for Hooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hooks").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Hooks);
 
-impl fmt::Debug for RunChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunChange").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(RunChange);
 
-impl fmt::Debug for NextTurn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NextTurn").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(NextTurn);

@@ -8,7 +8,6 @@ mod config;
 mod credentials;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use pi_protocol::{
@@ -450,8 +449,4 @@ fn with_hint(call: &Call, error: &wire::EncodeError) -> String {
     }
 }
 
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("custom", &self.custom).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Client, custom);

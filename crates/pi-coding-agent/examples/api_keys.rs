@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::sync::Arc;
 
-use pi_coding_agent::config::{AuthStore, StoredCredential};
 use pi_coding_agent::{AgentOptions, Environment, SessionSelector, create_agent_session};
+use pi_config::{AuthStore, StoredCredential};
 use serde_json::json;
 
 #[allow(dead_code)] // the tests call `run`
@@ -35,10 +35,10 @@ pub async fn run() -> Result<BTreeSet<String>, Box<dyn Error>> {
     environment.variables = Arc::new(BTreeMap::from([("GEMINI_API_KEY".into(), "any".into())]));
 
     let mut options = AgentOptions::new(environment);
-    options.session = SessionSelector::InMemory;
+    options.session.selector = SessionSelector::InMemory;
     // For the provider of this model, and not kept.
-    options.model = Some("anthropic/claude-sonnet-4-5".to_owned());
-    options.api_key = Some("any".into());
+    options.model.requested = Some("anthropic/claude-sonnet-4-5".to_owned());
+    options.model.api_key = Some("any".into());
     let session = create_agent_session(options).await?.runtime.session();
     Ok(session.available_models().iter().map(|model| model.provider.clone()).collect())
 }

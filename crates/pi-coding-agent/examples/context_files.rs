@@ -28,8 +28,8 @@ pub async fn run() -> Result<[String; 2], Box<dyn Error>> {
     std::fs::write(project.join("AGENTS.md"), "Of this one: use tabs.")?;
 
     let mut options = AgentOptions::new(Environment::new(&project, directory.path().join("agent")));
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
     let with = create_agent_session(options.clone()).await?.runtime.session();
     options.resources.no_context_files = true;
     let without = create_agent_session(options).await?.runtime.session();

@@ -25,10 +25,10 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.session = SessionSelector::InMemory;
+    options.session.selector = SessionSelector::InMemory;
     // As the user would write it; a part of a name will do, too.
-    options.model = Some("anthropic/claude-sonnet-4-5:high".to_owned());
-    options.api_key = Some("any".into());
+    options.model.requested = Some("anthropic/claude-sonnet-4-5:high".to_owned());
+    options.model.api_key = Some("any".into());
     let session = create_agent_session(options).await?.runtime.session();
 
     let now = || {

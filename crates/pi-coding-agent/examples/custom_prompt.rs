@@ -25,8 +25,8 @@ pub async fn run() -> Result<[String; 2], Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
 
     let mut replaced = options.clone();
     replaced.resources.system_prompt = Some("You are a pirate. Answer as one.".to_owned());

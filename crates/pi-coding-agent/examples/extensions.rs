@@ -67,9 +67,9 @@ pub async fn run() -> Result<(String, Option<String>), Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
-    options.extensions = vec![Arc::new(gate())];
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
+    options.extensions.own = vec![Arc::new(gate())];
     let session = create_agent_session(options).await?.runtime.session();
 
     session.prompt("Tidy up.", PromptOptions::default()).await?;

@@ -6,8 +6,8 @@ use std::error::Error;
 use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::resources::SystemPromptOptions;
 use pi_coding_agent::session::{AgentSession, PromptOptions, SessionParts};
+use pi_config::resources::SystemPromptOptions;
 use pi_session::Session;
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::json;

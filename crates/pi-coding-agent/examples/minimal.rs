@@ -30,7 +30,7 @@ pub async fn run() -> Result<Option<String>, Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
+    options.model.custom = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let session = create_agent_session(options).await?.runtime.session();
 
     let _listening = session.subscribe(|event| {

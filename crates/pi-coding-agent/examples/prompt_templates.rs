@@ -35,8 +35,8 @@ pub async fn run() -> Result<Option<String>, Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     options.resources.prompts = vec!["review.md".to_owned()];
     let session = create_agent_session(options).await?.runtime.session();
 

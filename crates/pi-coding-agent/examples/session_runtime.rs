@@ -26,7 +26,7 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
     let model = Faux::responding(|_| Reply::new().text("Noted."));
-    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
+    options.model.custom = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let runtime = create_agent_session(options).await?.runtime;
     let mut seen = Vec::new();
 

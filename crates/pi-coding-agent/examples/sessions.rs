@@ -28,7 +28,7 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
     let model = Faux::responding(|_| Reply::new().text("Noted."));
-    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
+    options.model.custom = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let mut seen = Vec::new();
 
     let memory = open(&options, SessionSelector::InMemory).await?;
@@ -48,7 +48,7 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let again = open(&options, SessionSelector::Existing(id)).await?;
     seen.push(format!("by id: {} messages of the user", again.user_messages()?.len()));
 
-    let root = options.environment.agent_directory.join("sessions");
+    let root = options.environment().agent_directory.join("sessions");
     let listing = SessionIndex::new(root, None).list(&ListOptions::default());
     for session in listing.sessions {
         seen.push(format!("listed: {}", session.first_message));
@@ -61,6 +61,6 @@ async fn open(
     selector: SessionSelector,
 ) -> Result<AgentSession, Box<dyn Error>> {
     let mut options = options.clone();
-    options.session = selector;
+    options.session.selector = selector;
     Ok(create_agent_session(options).await?.runtime.session())
 }

@@ -6,10 +6,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 use pi_ai::faux::Faux;
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::{
-    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+    AgentOptions, CustomModel, Environment, Project, SessionSelector, create_agent_session,
 };
+use pi_config::{SettingsChanges, SettingsScope};
 use serde_json::json;
 
 #[allow(dead_code)] // the tests call `run`
@@ -27,13 +27,16 @@ pub async fn run() -> Result<(u32, bool, String), Box<dyn Error>> {
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
 
     // Only the fields that are set are changed; the rest of the file stays.
-    let mut user = SettingsStore::load(&environment, false);
-    user.update(SettingsScope::User, |changes| changes.set(&["retry", "maxRetries"], 7))?;
+    let mut project = Project::open(environment.clone());
+    let change = |changes: &mut SettingsChanges| changes.set(&["retry", "maxRetries"], 7);
+    project.store_mut().update(SettingsScope::User, change)?;
 
-    let mut options = AgentOptions::new(environment.clone());
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
-    options.settings.insert("compaction".to_owned(), json!({"enabled": false}));
+    let mut options = AgentOptions::in_project(project);
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.project.change_overrides(|settings| {
+        settings.insert("compaction".to_owned(), json!({"enabled": false}));
+    });
     let session = create_agent_session(options).await?.runtime.session();
 
     let settings = session.settings();

@@ -39,8 +39,8 @@ pub async fn run() -> Result<(Vec<String>, String), Box<dyn Error>> {
     model.push(Reply::new().text("Moin!"));
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
     // None of the user's, only these.
     options.resources.no_skills = true;
     options.resources.skills = vec!["my-skills".to_owned()];

@@ -40,11 +40,11 @@ pub async fn run() -> Result<(Vec<String>, Option<String>), Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let names = ["read", "grep", "find", "ls", "dice"].map(str::to_owned).to_vec();
-    options.tools.choice = Some(ToolChoice::Only(names));
-    options.custom_tools = vec![Arc::new(dice)];
+    options.tools.selection.choice = Some(ToolChoice::Only(names));
+    options.tools.custom = vec![Arc::new(dice)];
     let session = create_agent_session(options).await?.runtime.session();
 
     let names = session.active_tools().iter().map(|tool| tool.declaration().name.clone()).collect();

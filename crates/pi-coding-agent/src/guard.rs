@@ -201,11 +201,7 @@ impl Guard {
     }
 }
 
-impl std::fmt::Debug for Guard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Guard").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Guard, plan);
 
 fn read(policy: &RwLock<Policy>) -> RwLockReadGuard<'_, Policy> {
     unpoisoned(policy.read())

@@ -34,8 +34,7 @@
 //! code that takes part in a session, [`guard`] decides what tools may do, and
 //! [`rpc`] is the protocol with which other programs drive an agent.
 //!
-//! The modules `config`, `models` and `resources` exist for the `pi` program and are not part of
-//! the API; the types of them that a program needs are at the root.
+//! The types of `pi-config` and `pi-models` that a program needs are at the root.
 
 /// The examples of the README, compiled and run as tests.
 #[cfg(doctest)]
@@ -49,11 +48,10 @@ struct RepositoryReadmeExamples;
 
 mod approval;
 mod create;
-pub mod event;
+mod event;
 pub mod extension;
 pub mod guard;
 mod guard_report;
-pub mod guardrails;
 pub mod hooks;
 mod interventions;
 mod merge_queue;
@@ -69,34 +67,20 @@ pub mod tool_search;
 
 pub use create::{
     AgentOptions, AgentRuntime, BuiltinExtension, CreateError, Created, CustomModel,
-    MixedToolEntries, NotCreated, OpenExtension, OpenPage, ReplaceError, Replaced,
-    SessionSurroundings, ToolChoice, ToolSelection, UnknownToolError, UserShell, WeakAgentRuntime,
-    WrapExecutor, create_agent_session, find_flags, find_omissions,
+    ExtensionOptions, GuardOptions, MixedToolEntries, ModelOptions, NotCreated, OpenExtension,
+    OpenPage, ReplaceError, Replaced, SessionOptions, SessionSurroundings, ToolChoice, ToolOptions,
+    ToolSelection, UnknownToolError, UserShell, WeakAgentRuntime, WrapExecutor,
+    add_registered_providers, create_agent_session, find_flags, find_omissions,
+    initial_session_model, load_guard,
 };
 pub use merge_queue::{Merge, MergeQueue};
 pub use pi_config::resources::{
     ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt,
 };
-pub use pi_config::{Diagnostic, Environment, Omission, Severity, ToolChange, suggest};
+pub use pi_config::{Diagnostic, Environment, Omission, Project, Severity, ToolChange};
 pub use pi_models::{CredentialError, ModelRegistry, SelectModelError};
+pub use redacted_session::redacted_session;
 pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector, by_name, session_index};
 pub use tap::{Tap, TappedCall};
 pub use tool_filter::ToolFilter;
-
-#[doc(hidden)]
-pub use pi_config::{self as config, resources};
-
-#[doc(hidden)]
-pub use create::{
-    ConfiguredPackage, add_registered_providers, configured_packages, initial_session_model,
-    load_guard, load_resources, load_settings, package_themes,
-};
-#[doc(hidden)]
-pub use pi_config::checkpoints::{
-    CheckpointsOff, checkpoint_directory, checkpoints_directory, checkpoints_off,
-};
-#[doc(hidden)]
-pub use pi_models::{self as models, configured_secrets};
-#[doc(hidden)]
-pub use redacted_session::redacted_session;

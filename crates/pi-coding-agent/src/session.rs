@@ -182,7 +182,10 @@ impl AgentSession {
     /// Puts a session together. Its state is restored from the log; a new log begins with the
     /// model and the thinking level.
     pub fn new(mut parts: SessionParts) -> Result<Self, SessionError> {
-        let outline = parts.session.outline()?;
+        let outline = match parts.outline.take() {
+            Some(outline) => outline,
+            None => parts.session.outline()?,
+        };
         let is_new = outline.message_count == 0;
         if let Some(model) = &parts.model
             && is_new

@@ -13,8 +13,8 @@
 //!
 //! # Where to start reading
 //!
-//! [`SettingsStore`] has the settings of the user and of the project; [`Settings`] is their typed
-//! form. [`AuthStore`] has the credentials, [`TrustStore`] the decisions about projects,
+//! [`Project`] is the whole of an opened project. [`SettingsStore`] has the settings of the user and
+//! of the project; [`Settings`] is their typed form. [`AuthStore`] has the credentials, [`TrustStore`] the decisions about projects,
 //! [`resources`] everything that the user and projects add to prompts.
 
 mod auth;
@@ -32,6 +32,7 @@ pub mod lock;
 mod matcher;
 pub mod mcp;
 pub mod omissions;
+mod project;
 mod resolver;
 pub mod resources;
 mod schemas;
@@ -51,6 +52,7 @@ pub use exposure::Exposure;
 pub use file_schema::file_schema;
 pub use matcher::{Matcher, MatcherError};
 pub use omissions::Omission;
+pub use project::Project;
 pub use resolver::{CommandRuns, ValueResolver};
 pub use schemas::{FileSchema, schemas};
 pub use settings::{Settings, SettingsChanges, SettingsScope, SettingsStore};

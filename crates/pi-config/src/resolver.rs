@@ -5,7 +5,6 @@
 //! caller stops waiting.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -155,11 +154,7 @@ impl ValueResolver {
 }
 
 // The outputs of commands are secret.
-impl fmt::Debug for ValueResolver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ValueResolver").field("timeout", &self.timeout).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ValueResolver, timeout);
 
 /// The process group of a running command, by the id of its first process. Kills it when dropped.
 struct Group(Option<u32>);

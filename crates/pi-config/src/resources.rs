@@ -4,11 +4,13 @@
 //! read when they are used ([`Resources::expand`]). A problem with a file is a [`Diagnostic`], and
 //! the rest still loads. [`SystemPromptOptions`] builds the system prompt from them.
 
+mod configured;
 mod context_files;
 mod discover;
 mod extensions;
 mod front_matter;
 mod location;
+mod of_project;
 mod packages;
 mod patterns;
 mod prompt_options;
@@ -27,9 +29,11 @@ use std::{fs, io};
 
 use serde::Serialize;
 
+pub use configured::{ConfiguredPackage, configured_packages, package_themes};
 pub use context_files::ContextFile;
 pub use extensions::named_extensions;
 pub use location::{GitLocation, InvalidLocation, PackageLocation, is_npm_name};
+pub use of_project::BUILTIN;
 pub use packages::{PackageContents, PackageRoot};
 pub use prompt_options::SystemPromptOptions;
 pub use prompts::PromptTemplate;

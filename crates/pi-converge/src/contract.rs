@@ -11,7 +11,7 @@ mod policy;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use pi_coding_agent::guardrails::Guardrail;
+use pi_config::guardrails::Guardrail;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -108,7 +108,7 @@ pub async fn agent_facts(contract: &Contract, options: &RunOptions) -> Result<Ag
 /// what they change.
 pub async fn examine(contract: &Contract, options: &RunOptions) -> Examination {
     let mut found = Examination::default();
-    examine_files(contract, &options.agent.environment.cwd, &mut found);
+    examine_files(contract, &options.agent.environment().cwd, &mut found);
     let agent = match agent_options(contract, &options.agent) {
         Ok(agent) => agent,
         Err(ended) => {
@@ -170,9 +170,10 @@ async fn examine_agent(
         Some(reference) => load_agent(reference, &options)?.apply(&options),
         None => options,
     };
-    options.session = SessionSelector::InMemory;
+    options.session.selector = SessionSelector::InMemory;
     if let Some(directory) = &contract.workspace.directory {
-        options.environment.cwd = options.environment.cwd.join(directory);
+        let directory = options.environment().cwd.join(directory);
+        options.project = options.project.in_directory(&directory);
     }
     let created = Box::pin(create_agent_session(options)).await;
     let created = created.map_err(|refused| Ended::from(&refused))?;
@@ -222,7 +223,7 @@ async fn examine_workspace(
     run_directory: &Path,
     found: &mut Examination,
 ) -> Result<(), Ended> {
-    let environment = &options.agent.environment;
+    let environment = options.agent.environment();
     let store = run_directory.join("checkpoints");
     let mut places = WorkspacePlaces::new(&environment.cwd, run_directory, store);
     places.home.clone_from(&environment.home);
@@ -235,7 +236,7 @@ async fn examine_workspace(
         found.add("workspace", Verdict::Warning, note.clone());
     }
     examine_patterns(contract, &root, found);
-    agent.environment.cwd = root;
+    agent.project = agent.project.in_directory(&root);
     let checked = examine_checks(contract, options, agent, &workspace, run_directory, found).await;
     let removed = workspace.remove().map_err(Ended::from);
     checked.map_err(Ended::from).and(removed)

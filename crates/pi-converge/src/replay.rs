@@ -53,10 +53,10 @@ pub async fn replay(
     if live_from.is_none()
         && let Some(directory) = &contract.workspace.directory
     {
-        let environment = &mut options.agent.environment;
-        environment.cwd = environment.cwd.join(directory);
+        let directory = options.agent.environment().cwd.join(directory);
+        options.agent.project = options.agent.project.in_directory(&directory);
     }
-    let recording = recording.moved_to(&options.agent.environment)?;
+    let recording = recording.moved_to(options.agent.environment())?;
     contract.record = false;
     contract.policy.rules.extend(plan.rules.iter().cloned());
     let interrupt = options.interrupt.clone();
@@ -91,11 +91,12 @@ fn make_harmless(contract: &mut Contract) {
 /// Changes the options of an agent so that it selects the recorded model, waits for nothing and
 /// leaves nothing behind.
 fn prepare_agent(options: &mut AgentOptions, recording: &Recording) {
-    options.session = SessionSelector::InMemory;
-    options.model = recording.model();
-    options.provider = None;
-    options.approver = Some(Arc::new(RecordedApprover(recording.clone())));
-    merge(&mut options.settings, &json!({ "retry": { "baseDelayMs": 0, "maxDelayMs": 0 } }));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.requested = recording.model();
+    options.model.provider = None;
+    options.guard.approver = Some(Arc::new(RecordedApprover(recording.clone())));
+    let no_waiting = json!({ "retry": { "baseDelayMs": 0, "maxDelayMs": 0 } });
+    options.project.change_overrides(|settings| merge(settings, &no_waiting));
 }
 
 fn merge(settings: &mut Map<String, Value>, changes: &Value) {

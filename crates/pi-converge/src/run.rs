@@ -24,9 +24,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{Budget, Limit};
+use pi_coding_agent::AgentOptions;
 use pi_coding_agent::session::{InvalidOutput, ResultCollector};
-use pi_coding_agent::{AgentOptions, configured_secrets, load_settings};
 use pi_guard::secrets::Secrets;
+use pi_models::configured_secrets;
 
 pub(crate) use agent::load as load_agent;
 pub(crate) use approver::DeferringApprover;
@@ -89,7 +90,7 @@ impl RunOptions {
 
     /// Returns the directory of all runs.
     pub fn runs_directory(&self) -> PathBuf {
-        let default = || self.agent.environment.agent_directory.join("runs");
+        let default = || self.agent.environment().agent_directory.join("runs");
         self.runs.clone().unwrap_or_else(default)
     }
 
@@ -98,11 +99,7 @@ impl RunOptions {
     }
 }
 
-impl std::fmt::Debug for RunOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RunOptions").field("agent", &self.agent).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(RunOptions, agent);
 
 /// A run in progress: what all its attempts share.
 pub(crate) struct Running {
@@ -147,16 +144,15 @@ pub async fn run(
     mut options: RunOptions,
 ) -> Result<Report, DirectoryError> {
     if !options.tape.is_replay() {
-        let (settings, _) = load_settings(&options.agent, None, &mut Vec::new());
-        contract.limits.complete(&settings.settings().limits());
+        contract.limits.complete(&options.agent.project.settings().limits());
     }
     let started = jiff::Timestamp::now().to_string();
     let directory = RunDirectory::create(&options.runs_directory())?;
-    let state = RunState::new(started, options.agent.environment.cwd.clone());
+    let state = RunState::new(started, options.agent.environment().cwd.clone());
     let journal = Journal::open(&directory)?;
     directory.write(STATE, &state)?;
     if contract.record && matches!(options.tape, Tape::Off) {
-        let header = Header::new(&options.version, &contract, &options.agent.environment);
+        let header = Header::new(&options.version, &contract, options.agent.environment());
         let created = Recorder::create(directory.path(), header);
         let recorder = created
             .map_err(|RecordError { path, source }| DirectoryError::io("write", &path)(source))?;
@@ -287,9 +283,8 @@ impl Running {
         let state = self.directory.write(STATE, &self.state);
         problems
             .extend([pending, state].into_iter().filter_map(Result::err).map(|e| e.to_string()));
-        let environment = self.options.agent.environment.clone();
+        let secrets = Secrets::new(configured_secrets(self.options.agent.environment()));
         let (directory, report) = self.report(ended, problems);
-        let secrets = Secrets::new(configured_secrets(&environment));
         let mut report = report.redacted(&secrets);
         if let Err(error) = directory.write(REPORT, &report) {
             report.problems.push(error.to_string());

@@ -132,7 +132,7 @@ impl Verifier {
         let baseline = Baseline::store(&root, &originals, &roles, covered)?;
         let logs = directory.join("checks");
         std::fs::create_dir_all(&logs)?;
-        options.environment.cwd = root;
+        options.project = options.project.in_directory(&root);
         let counts = std::fs::read(logs.join(TESTS)).unwrap_or_default();
         Ok(Self {
             checks: contract.verify.clone(),

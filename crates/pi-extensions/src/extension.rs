@@ -14,7 +14,7 @@ use pi_coding_agent::extension::{
     Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, ExtensionEvent, LoadReason,
     Question, Reply, UserBashHandling,
 };
-use pi_coding_agent::resources::SourceInfo;
+use pi_config::resources::SourceInfo;
 use pi_protocol::CancelToken;
 use rquickjs::IntoJs as _;
 use serde_json::Value;

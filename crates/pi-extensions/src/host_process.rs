@@ -79,11 +79,7 @@ impl ProcessOptions {
     }
 }
 
-impl std::fmt::Debug for ProcessOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProcessOptions").field("cwd", &self.cwd).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ProcessOptions, cwd);
 
 /// The process of one JavaScript thread, with the changes that JavaScript made.
 pub(crate) struct ProcessState {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use pi_base::lock;
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::ExtensionError;
-use pi_coding_agent::resources::SourceInfo;
+use pi_config::resources::SourceInfo;
 
 use crate::access::{Access, InvalidRights, Rights};
 use crate::host::{ExtensionId, JsThread};
@@ -32,11 +32,7 @@ pub struct HostOptions {
     pub reporter: Arc<dyn Fn(Report) + Send + Sync>,
 }
 
-impl std::fmt::Debug for HostOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HostOptions").field("limits", &self.limits).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(HostOptions, limits);
 
 /// Opens extension files. The extensions share one runtime, which starts with the first of them.
 /// Clones are the same host.
@@ -85,11 +81,7 @@ impl ExtensionAccess {
     }
 }
 
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Shared, options);
 
 impl ExtensionHost {
     /// Creates a host of trusted extensions. Nothing runs yet.

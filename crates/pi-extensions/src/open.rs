@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_coding_agent::extension::Extension;
-use pi_coding_agent::resources::SourceInfo;
+use pi_config::resources::SourceInfo;
 
 use crate::extension::JsExtension;
 use crate::hosting::ExtensionHost;

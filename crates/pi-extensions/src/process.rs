@@ -18,7 +18,7 @@ use pi_coding_agent::extension::{
     Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, ExtensionEvent, LoadReason,
     Question, Reply,
 };
-use pi_coding_agent::resources::SourceInfo;
+use pi_config::resources::SourceInfo;
 use pi_protocol::Message;
 use serde_json::{Value, json};
 

@@ -35,11 +35,7 @@ pub(crate) struct ThreadOptions {
     pub(crate) reporter: Arc<dyn Fn(Report) + Send + Sync>,
 }
 
-impl std::fmt::Debug for ThreadOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ThreadOptions").field("limits", &self.limits).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ThreadOptions, limits);
 
 impl JsThread {
     /// Starts a thread. What belongs to the session runs on the current tokio runtime.

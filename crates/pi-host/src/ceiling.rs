@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pi_agent::Limits;
-use pi_coding_agent::config::settings::Profile;
+use pi_config::settings::Profile;
 use serde_json::{Map, Value, json};
 
 /// The limits that a caller can lower: their names for callers and in the settings.

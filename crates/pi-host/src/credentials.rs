@@ -5,9 +5,9 @@ pub mod forms;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_coding_agent::config::{AuthStore, ConfigError, StoredCredential};
-use pi_coding_agent::models::{CredentialName, CredentialSource, ModelRegistry, ModelsFile};
-use pi_coding_agent::{AgentOptions, Diagnostic, Environment, Severity, load_settings};
+use pi_coding_agent::{Diagnostic, Project, Severity};
+use pi_config::{AuthStore, ConfigError, StoredCredential};
+use pi_models::{CredentialName, CredentialSource, ModelRegistry, ModelsFile};
 
 /// Stored credentials and known providers.
 #[derive(Debug)]
@@ -23,16 +23,13 @@ pub struct Credentials {
 
 impl Credentials {
     /// Reads the files of the user.
-    pub fn open(environment: &Environment) -> Self {
+    pub fn open(project: &Project) -> Self {
+        let environment = project.environment();
         let store = Arc::new(AuthStore::new(&environment.agent_directory));
         let (file, mut problems) = ModelsFile::load(&models_file(&environment.agent_directory));
-        let options = AgentOptions::new(environment.clone());
-        let mut of_settings = Vec::new();
-        let (settings, _) = load_settings(&options, None, &mut of_settings);
-        of_settings.extend(settings.diagnostics());
-        problems.extend(of_settings.into_iter().filter(concerns_credentials));
+        problems.extend(project.problems().into_iter().filter(concerns_credentials));
         let registry = ModelRegistry::new(environment.clone(), file, Arc::clone(&store))
-            .with_settings(settings.settings());
+            .with_settings(project.settings());
         Self { store, registry, problems }
     }
 

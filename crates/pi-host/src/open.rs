@@ -92,15 +92,16 @@ impl OpenRequest {
     pub fn apply(self, options: &mut AgentOptions) {
         let OpenPlan { cwd, profile, additional_directories, mcp_servers, wrap_executor, .. } =
             self.plan;
-        options.environment.cwd = cwd;
-        options.session = self.session;
+        options.project = options.project.in_directory(&cwd);
+        options.session.selector = self.session;
         options.mode = RunMode::Rpc;
         options.ui = self.ui;
-        options.approvals = self.approvals;
-        options.wrap_executor = wrap_executor;
-        options.mcp_servers = mcp_servers;
-        let guard = options.settings.entry("guard").or_insert_with(|| json!({}));
-        if let Value::Object(guard) = guard {
+        options.guard.approvals = self.approvals;
+        options.tools.wrap_executor = wrap_executor;
+        options.extensions.mcp_servers = mcp_servers;
+        options.project.change_overrides(|settings| {
+            let guard = settings.entry("guard").or_insert_with(|| json!({}));
+            let Value::Object(guard) = guard else { return };
             if let Some(profile) = profile {
                 guard.insert("profile".to_owned(), profile.into());
             }
@@ -112,7 +113,7 @@ impl OpenRequest {
             {
                 known.extend(roots);
             }
-        }
+        });
     }
 }
 

@@ -9,9 +9,9 @@ mod sentence;
 mod tests;
 
 use pi_ai::{AssistantMessage, Model, ProviderFailure, is_context_overflow};
-use pi_coding_agent::models::{CredentialName, CredentialSource, ModelRegistry};
 use pi_coding_agent::session::AgentSession;
-use pi_coding_agent::suggest;
+use pi_config::suggest;
+use pi_models::{CredentialName, CredentialSource, ModelRegistry};
 
 /// An error with advice.
 #[derive(Debug, PartialEq, Eq)]

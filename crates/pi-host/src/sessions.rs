@@ -6,8 +6,8 @@ mod short_ids;
 use std::path::{Path, PathBuf};
 
 use pi_base::text;
-use pi_coding_agent::config::{SettingsStore, resolve_session_directory};
-use pi_coding_agent::{Environment, by_name, session_index};
+use pi_coding_agent::{Project, by_name, session_index};
+use pi_config::resolve_session_directory;
 use pi_session::{ListOptions, Listing, SessionIndex, SessionInfo};
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ pub use short_ids::ShortIds;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SessionStore {
-    /// The environment, with the working directory.
-    pub environment: Environment,
+    /// The project in the working directory.
+    pub project: Project,
     /// Index of all sessions.
     pub index: SessionIndex,
     /// Directory for all sessions. If `None`, each working directory has its own.
@@ -54,16 +54,16 @@ fn listed(sessions: &[SessionInfo]) -> String {
 impl SessionStore {
     /// Opens the store without reading any session. `directory` takes precedence over the session
     /// directory of the settings.
-    pub fn open(environment: Environment, directory: Option<&str>) -> Self {
-        let shared_directory = shared_directory(&environment, directory);
-        let index = session_index(&environment, shared_directory.as_ref());
-        Self { environment, index, shared_directory }
+    pub fn open(project: Project, directory: Option<&str>) -> Self {
+        let shared_directory = shared_directory(&project, directory);
+        let index = session_index(project.environment(), shared_directory.as_ref());
+        Self { project, index, shared_directory }
     }
 
     /// Lists the sessions of the working directory or of all directories, newest first.
     pub fn list(&mut self, all: bool) -> Listing {
         let mut options = ListOptions::default();
-        options.cwd = (!all).then(|| self.environment.cwd.clone());
+        options.cwd = (!all).then(|| self.project.environment().cwd.clone());
         self.index.list(&options)
     }
 
@@ -76,16 +76,17 @@ impl SessionStore {
 
     /// Finds the file of a session by path, id, the beginning of an id, or name.
     pub fn find(&mut self, reference: &str) -> Result<PathBuf, FindError> {
+        let environment = self.project.environment();
         if reference.contains(['/', '\\']) || reference.ends_with(".jsonl") {
-            return Ok(self.environment.expand(reference, &self.environment.cwd));
+            return Ok(environment.expand(reference, &environment.cwd));
         }
         let sessions = self.index.list(&ListOptions::default()).sessions;
-        choose(&sessions, reference, &self.environment.cwd).map(|info| info.path.clone())
+        choose(&sessions, reference, &environment.cwd).map(|info| info.path.clone())
     }
 
     /// Returns the directory for new sessions of the working directory.
     pub fn directory(&self) -> PathBuf {
-        let environment = &self.environment;
+        let environment = self.project.environment();
         let default =
             || pi_session::session_directory(&environment.agent_directory, &environment.cwd);
         self.shared_directory.clone().unwrap_or_else(default)
@@ -93,10 +94,8 @@ impl SessionStore {
 }
 
 /// Returns the directory for all sessions, if the option, the environment or the settings set one.
-pub fn shared_directory(environment: &Environment, option: Option<&str>) -> Option<PathBuf> {
-    // This setting does not depend on the trust in the project.
-    let settings = SettingsStore::load(environment, false);
-    let place = resolve_session_directory(environment, option, &settings);
+pub fn shared_directory(project: &Project, option: Option<&str>) -> Option<PathBuf> {
+    let place = resolve_session_directory(project.environment(), option, project.store());
     place.shared.then_some(place.path)
 }
 

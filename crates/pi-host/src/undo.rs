@@ -9,7 +9,7 @@ mod preview;
 use std::path::{Path, PathBuf};
 
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
-use pi_coding_agent::CheckpointsOff;
+use pi_config::checkpoints::CheckpointsOff;
 use pi_session::SessionError;
 use pi_tools::checkpoint::{Change, CheckpointError, Checkpoints, Conflict, FileState};
 

@@ -181,11 +181,7 @@ fn way(server: &Server) -> Option<Way> {
     }
 }
 
-impl std::fmt::Debug for McpExtension {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpExtension").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(McpExtension);
 
 /// Returns the configured servers and those that extensions registered. A server of a file takes
 /// precedence.

@@ -45,21 +45,22 @@ fn open(surroundings: &mut SessionSurroundings<'_>) -> Option<Arc<dyn Extension>
         return None;
     }
     let is_trusted = Arc::clone(&surroundings.is_trusted);
-    let configuration = mcp::load(&options.environment, is_trusted());
+    let configuration = mcp::load(options.environment(), is_trusted());
     surroundings.diagnostics.extend(configuration.errors.iter().cloned());
-    let is_empty = configuration.servers.is_empty() && options.mcp_servers.is_empty();
+    let is_empty = configuration.servers.is_empty() && options.extensions.mcp_servers.is_empty();
     if is_empty && !surroundings.registry.has_extensions() {
         return None;
     }
-    let mut mcp_options = McpOptions::new(options.environment.clone());
-    mcp_options.supervisor.clone_from(&options.supervisor);
+    let mut mcp_options = McpOptions::new(options.environment().clone());
+    mcp_options.supervisor.clone_from(&options.tools.supervisor);
     mcp_options.guard = Some(Arc::clone(surroundings.guard));
     mcp_options.models = Some(surroundings.models.clone());
     mcp_options.open_page.clone_from(&options.open_page);
     let servers = McpServers::new(mcp_options);
     let enables_codemode = configuration.enables_codemode();
-    servers.set_servers(configured(configuration, &options.mcp_servers));
-    let (environment, own) = (options.environment.clone(), options.mcp_servers.clone());
+    servers.set_servers(configured(configuration, &options.extensions.mcp_servers));
+    let (environment, own) =
+        (options.environment().clone(), options.extensions.mcp_servers.clone());
     let load = move || configured(mcp::load(&environment, is_trusted()), &own);
     Some(Arc::new(McpExtension::new(servers, enables_codemode, Arc::new(load))))
 }

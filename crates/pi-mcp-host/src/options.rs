@@ -38,11 +38,7 @@ impl McpOptions {
     }
 }
 
-impl std::fmt::Debug for McpOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpOptions").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(McpOptions);
 
 /// Reasons why a server cannot be used now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

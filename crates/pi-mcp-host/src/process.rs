@@ -69,11 +69,7 @@ impl ServerProcess {
     }
 }
 
-impl std::fmt::Debug for ServerProcess {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerProcess").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ServerProcess);
 
 /// Returns the variables of the process without those about a session.
 fn inherited(environment: &Environment) -> BTreeMap<OsString, OsString> {

@@ -5,7 +5,6 @@ mod handler;
 mod progress;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -245,11 +244,7 @@ impl Service for Inbox {
     }
 }
 
-impl fmt::Debug for Inbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Inbox").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Inbox);
 
 fn read<T: DeserializeOwned>(params: Option<Value>) -> Result<T, Error> {
     serde_json::from_value(params.unwrap_or_else(|| json!({}))).map_err(Error::invalid_params)

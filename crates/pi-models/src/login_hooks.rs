@@ -1,6 +1,5 @@
 //! Logins that extensions implement.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pi_protocol::{CancelToken, HookFuture};
@@ -53,8 +52,4 @@ impl ProviderLogin {
     }
 }
 
-impl fmt::Debug for ProviderLogin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProviderLogin").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ProviderLogin, name);

@@ -1,6 +1,5 @@
 //! Providers that extensions register, as the registry of extensions holds them.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pi_protocol::Provider;
@@ -67,8 +66,4 @@ impl ProviderRegistration {
     }
 }
 
-impl fmt::Debug for ProviderRegistration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProviderRegistration").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ProviderRegistration, id);

@@ -8,7 +8,6 @@ mod logins;
 mod renewal;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::Duration;
 
@@ -434,8 +433,4 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for ModelRegistry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ModelRegistry").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ModelRegistry);

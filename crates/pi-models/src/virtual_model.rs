@@ -1,6 +1,5 @@
 //! Virtual models: models that can be selected and that route each request to another model.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pi_protocol::{
@@ -112,8 +111,4 @@ impl VirtualModel {
     }
 }
 
-impl fmt::Debug for VirtualModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("VirtualModel").field("model", &self.model).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(VirtualModel, model);

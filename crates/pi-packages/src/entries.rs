@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use pi_coding_agent::Environment;
-use pi_coding_agent::resources::PackageLocation;
+use pi_config::Environment;
+use pi_config::resources::PackageLocation;
 use serde_json::Value;
 
 /// Adds a source. An entry of the same package gets the new source and keeps its filters.

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::config::ConfigError;
-use pi_coding_agent::resources::InvalidLocation;
+use pi_config::ConfigError;
+use pi_config::resources::InvalidLocation;
 use pi_web::DownloadError;
 
 /// A package operation that failed.

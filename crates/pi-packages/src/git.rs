@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use pi_coding_agent::Environment;
-use pi_coding_agent::resources::GitLocation;
+use pi_config::Environment;
+use pi_config::resources::GitLocation;
 
 use crate::PackageError;
 use crate::process;

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
-use pi_coding_agent::resources::{PackageContents, PackageLocation, PackageRoot};
-use pi_coding_agent::{ConfiguredPackage, Environment, configured_packages};
+use pi_config::Environment;
+use pi_config::resources::{ConfiguredPackage, configured_packages};
+use pi_config::resources::{PackageContents, PackageLocation, PackageRoot};
+use pi_config::{SettingsScope, SettingsStore};
 use pi_web::Downloader;
 
 use crate::PackageError;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use pi_base::process::{self, Rights, Variables};
-use pi_coding_agent::Environment;
+use pi_config::Environment;
 use tokio::process::Command;
 
 use crate::PackageError;

@@ -17,6 +17,7 @@ mod builder;
 mod cancel;
 mod content;
 mod context;
+mod debug;
 mod declarations;
 mod effects;
 mod entry;

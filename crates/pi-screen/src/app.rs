@@ -34,9 +34,9 @@ pub(crate) mod viewport;
 
 use std::time::Instant;
 
-use pi_coding_agent::config::SettingsStore;
 use pi_coding_agent::extension::NotifyKind;
 use pi_coding_agent::{AgentRuntime, AgentSession, Environment};
+use pi_config::SettingsStore;
 use pi_protocol::Outcome;
 use pi_tui::editor::Editor;
 use pi_tui::input::Keymap;

@@ -46,13 +46,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_coding_agent::config::{SettingsScope, SettingsStore, Trust};
 use pi_coding_agent::extension::Ui;
 use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{
-    AgentOptions, AgentRuntime, AgentSession, Environment, SessionSelector, load_settings,
+    AgentOptions, AgentRuntime, AgentSession, Environment, MergeQueue, OpenPage, SessionSelector,
 };
-use pi_coding_agent::{MergeQueue, OpenPage};
+use pi_config::{SettingsScope, SettingsStore, Trust};
 use pi_host::browser;
 use pi_host::sessions::shared_directory;
 use pi_protocol::{ImageContent, Outcome};
@@ -116,21 +115,19 @@ async fn start<E>(
     create: impl AsyncFnOnce(AgentOptions, Arc<dyn Ui>) -> Result<Agent, E>,
     prompts: impl AsyncFnOnce(&AgentSession) -> Result<Vec<FirstPrompt>, String>,
 ) -> Result<Outcome, StartError<E>> {
-    let environment = options.environment.clone();
+    let environment = options.environment().clone();
     options.open_page = browser::program(&environment).map(|program| -> OpenPage {
         Arc::new(move |url| {
             // The page is shown in any case.
             let _ = browser::open(&program, url);
         })
     });
-    let mut problems = Vec::new();
-    let (mut settings, trust) = load_settings(&options, None, &mut problems);
-    let mut preferences = preferences::read(settings.settings(), &screen, &environment);
+    let mut preferences = preferences::read(options.project.settings(), &screen, &environment);
     let mut prelude = Prelude::open(program, &environment, &preferences)?;
     if screen.resume {
-        let shared = shared_directory(&environment, screen.session_directory.as_deref());
+        let shared = shared_directory(&options.project, screen.session_directory.as_deref());
         match resumed(&mut prelude, &environment, &preferences, shared).await {
-            Ok(path) => options.session = SessionSelector::Existing(path),
+            Ok(path) => options.session.selector = SessionSelector::Existing(path),
             Err(outcome) => {
                 prelude.display.close();
                 return Ok(outcome);
@@ -138,7 +135,7 @@ async fn start<E>(
         }
     }
     let mut not_stored = None;
-    if trust == Trust::Ask {
+    if options.project.trust() == Trust::Ask {
         match app::trust::ask(&mut prelude, &preferences, &mut options).await {
             Ok(problem) => not_stored = problem,
             Err(outcome) => {
@@ -147,9 +144,9 @@ async fn start<E>(
             }
         }
         // A trusted project has settings, too.
-        (settings, _) = load_settings(&options, None, &mut problems);
-        preferences = preferences::read(settings.settings(), &screen, &environment);
+        preferences = preferences::read(options.project.settings(), &screen, &environment);
     }
+    let settings = options.project.store().clone();
     let (ui, requests) = ScreenUi::new();
     // Extensions read these when their session starts.
     let keys = keys::load(&environment);

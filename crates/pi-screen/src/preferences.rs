@@ -2,9 +2,9 @@
 //! environment.
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::Settings;
+use pi_config::Settings;
 
-pub(super) use pi_coding_agent::config::settings::{
+pub(super) use pi_config::settings::{
     DoubleEscape, ImageProtocol, QuietStartup, ScreenSettings as Preferences, ScrollbarMode,
     TuiMode,
 };

@@ -2,7 +2,6 @@
 //!
 //! The screen neither prints, nor reads the environment, nor knows the command line.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pi_coding_agent::session::PromptError;
@@ -41,11 +40,7 @@ pub struct DrawnScreen {
     pub size: Arc<dyn Fn() -> (u16, u16) + Send + Sync>,
 }
 
-impl fmt::Debug for DrawnScreen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DrawnScreen").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(DrawnScreen);
 
 /// Options of the screen, which take precedence over settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::extension::Theme as Offered;
+use pi_config::{SettingsScope, SettingsStore};
 use pi_tui::ColorDepth;
 use pi_tui::theme::{Appearance, TerminalColors, Theme, ThemeChoice};
 
@@ -236,7 +236,7 @@ pub(super) fn sources(
         sources.push(base.join("themes"));
         sources.extend(expand(&themes(SettingsScope::Project), &base));
     }
-    sources.extend(pi_coding_agent::package_themes(environment, settings));
+    sources.extend(pi_config::resources::package_themes(environment, settings));
     sources
 }
 

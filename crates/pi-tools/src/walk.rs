@@ -9,7 +9,6 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fmt;
 use std::fs::File;
 use std::future::{Future, poll_fn};
 use std::path::{Path, PathBuf};
@@ -56,11 +55,7 @@ struct HiddenPaths {
     unreadable: Option<PathPredicate>,
 }
 
-impl fmt::Debug for HiddenPaths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HiddenPaths").field("real", &self.real).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(HiddenPaths, real);
 
 impl SearchRoot {
     /// Resolves the path of a search.

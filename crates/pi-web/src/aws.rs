@@ -5,7 +5,6 @@
 #[cfg(feature = "sigv4")]
 pub mod sigv4;
 
-use std::fmt;
 use std::time::SystemTime;
 
 use secrecy::SecretString;
@@ -23,15 +22,8 @@ pub struct AwsKeys {
     pub expires: Option<SystemTime>,
 }
 
-/// Shows the public part only.
-impl fmt::Debug for AwsKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AwsKeys")
-            .field("access_key_id", &self.access_key_id)
-            .field("expires", &self.expires)
-            .finish_non_exhaustive()
-    }
-}
+// Shows the public part only.
+pi_protocol::debug_fields!(AwsKeys, access_key_id, expires);
 
 /// The way in which a request is signed. The request is signed when it is sent, since a signature
 /// covers the bytes and the time.

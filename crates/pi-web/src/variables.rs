@@ -1,6 +1,5 @@
 //! A lookup of environment variables that can be passed on and stored.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pi_protocol::EnvOverrides;
@@ -33,9 +32,5 @@ impl Variables {
     }
 }
 
-/// Shows nothing, since values may be secret.
-impl fmt::Debug for Variables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Variables").finish_non_exhaustive()
-    }
-}
+// Shows nothing, since values may be secret.
+pi_protocol::debug_fields!(Variables);

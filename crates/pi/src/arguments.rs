@@ -3,11 +3,8 @@
 //! Nothing is resolved yet: a model is a pattern, a session a reference, a path is relative.
 //! [`Arguments::conflicts`] finds options that exclude each other.
 
-use pi_ai::ThinkingLevel;
-use pi_coding_agent::ToolSelection;
 use pi_coding_agent::extension::{Flag, FlagKind};
-use pi_coding_agent::models::CredentialName;
-use secrecy::SecretString;
+use pi_coding_agent::{ModelOptions, ResourceFlags, ToolSelection};
 use serde_json::{Map, Value};
 
 /// The parsed command line of a run.
@@ -29,18 +26,7 @@ pub(crate) struct Arguments {
 
     /// Agent spec: a file or a name.
     pub(crate) agent: Option<String>,
-    pub(crate) provider: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) models: Option<Vec<String>>,
-    /// Models that continue if the model cannot answer.
-    pub(crate) fallbacks: Vec<String>,
-    pub(crate) thinking: Option<ThinkingLevel>,
-    pub(crate) api_key: Option<SecretString>,
-    pub(crate) accounts: Vec<CredentialName>,
-
-    /// Text or the name of a file that contains it; also for `append_system_prompt`.
-    pub(crate) system_prompt: Option<String>,
-    pub(crate) append_system_prompt: Vec<String>,
+    pub(crate) model: ModelOptions,
 
     pub(crate) continue_latest: bool,
     pub(crate) resume: bool,
@@ -54,11 +40,7 @@ pub(crate) struct Arguments {
 
     pub(crate) tools: ToolSelection,
 
-    pub(crate) extensions: Resource,
-    pub(crate) skills: Resource,
-    pub(crate) prompt_templates: Resource,
-    pub(crate) no_context_files: bool,
-    pub(crate) no_mcp: bool,
+    pub(crate) resources: ResourceFlags,
     /// Trust in the project's files; `None` if the trust store decides.
     pub(crate) approve: Option<bool>,
 
@@ -176,14 +158,15 @@ impl Arguments {
                 conflicts.push(format!("--session-id cannot be combined with {other}"));
             }
         }
-        if let Some(provider) = &self.provider
-            && self.model.is_none()
+        let model = &self.model;
+        if let Some(provider) = &model.provider
+            && model.requested.is_none()
         {
             conflicts.push(format!(
                 "--provider requires --model (for example: --provider {provider} --model <pattern>)"
             ));
         }
-        if self.api_key.is_some() && self.model.is_none() && self.models.is_none() {
+        if model.api_key.is_some() && model.requested.is_none() && model.scope.is_none() {
             conflicts.push("--api-key requires a model to be specified via --model, --provider/--model, or --models".to_owned());
         }
         if self.name.as_ref().is_some_and(|name| name.trim().is_empty()) {

@@ -16,6 +16,7 @@ mod mcp;
 mod models;
 mod packages;
 mod policy;
+mod project;
 mod sandbox;
 mod sessions;
 mod trust;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_coding_agent::{Environment, config};
+use pi_coding_agent::Environment;
 
 /// Environment variable that sets the agent directory.
 const AGENT: &str = "PI_CODING_AGENT_DIR";
@@ -36,7 +36,7 @@ pub(crate) fn agent_directory(cwd: &Path) -> Result<PathBuf, String> {
         return Err(format!("{AGENT} is not valid UTF-8; set it to another directory"));
     }
     let variable = |name: &str| std::env::var_os(name)?.into_string().ok();
-    config::agent_directory(&variable, home().as_deref(), cwd).map_err(|error| error.to_string())
+    pi_config::agent_directory(&variable, home().as_deref(), cwd).map_err(|error| error.to_string())
 }
 
 fn home() -> Option<PathBuf> {

@@ -33,6 +33,12 @@ impl Failure {
     }
 }
 
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::new(message, Exit::Failed)
+    }
+}
+
 /// Reports an error on stderr and returns its exit code.
 pub(crate) fn fail(message: &str, exit: Exit) -> ExitCode {
     note(message);

@@ -3,17 +3,27 @@
 #[cfg(feature = "extensions")]
 mod host;
 
-use pi_coding_agent::{AgentOptions, BuiltinExtension, Environment, OpenExtension, tool_search};
+#[cfg(feature = "converge")]
+use pi_coding_agent::AgentOptions;
+use pi_coding_agent::{BuiltinExtension, Environment, OpenExtension, tool_search};
 
 #[cfg(feature = "extensions")]
 pub(crate) use host::process;
 
-/// Returns the function that opens extension files, if this build has their host.
-pub(crate) fn opener(options: &AgentOptions) -> Option<OpenExtension> {
+/// Returns a function that opens extension files, if this build has their host.
+pub(crate) fn opener() -> Option<OpenExtension> {
     #[cfg(feature = "extensions")]
-    return Some(host::opener(options));
+    return Some(host::opener());
     #[cfg(not(feature = "extensions"))]
     return None;
+}
+
+/// Returns a function that opens extension files with the rights of these options, for sessions with
+/// any options.
+#[cfg(feature = "converge")]
+pub(crate) fn opener_with(options: AgentOptions) -> Option<OpenExtension> {
+    let open = opener()?;
+    Some(std::sync::Arc::new(move |source, _| open(source, &options)))
 }
 
 /// Returns the built-in extensions. They cost nothing until one of their tools is called.

@@ -26,7 +26,7 @@ pub(crate) mod safety;
 mod tests;
 mod texts;
 
-pub(crate) use pi_coding_agent::suggest;
+pub(crate) use pi_config::suggest;
 
 /// A command-line option.
 #[derive(Debug, Clone, Copy)]

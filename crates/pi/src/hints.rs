@@ -5,9 +5,9 @@
 
 use pi_ai::providers;
 use pi_coding_agent::guard::GuardError;
-use pi_coding_agent::models::{CredentialError, ModelOrigin, SelectModelError, UnusableModel};
 use pi_coding_agent::session::PromptError;
 use pi_coding_agent::{CreateError, Omission, SelectSessionError, UnknownToolError};
+use pi_models::{CredentialError, ModelOrigin, SelectModelError, UnusableModel};
 use pi_packages::PackageError;
 
 use crate::flags::suggest;

@@ -84,24 +84,26 @@ async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
     if let Some(search) = &arguments.list_models {
         return list::run(arguments, environment, search).await;
     }
+    let options = setup::options(arguments, environment);
     let is_interactive = !arguments.print && arguments.mode.is_none() && on_a_terminal();
-    let plain = is_interactive.then(|| plain::reason(arguments, &environment)).flatten();
+    let plain = is_interactive.then(|| plain::reason(arguments, &options.project)).flatten();
     if arguments.resume && (!is_interactive || plain.is_some()) {
         let hint = "find the session with `pi sessions list` and pass it with --session";
         return fail_with_hint("--resume needs the screen", Some(hint), Exit::Usage);
     }
-    match arguments.mode {
-        Some(Mode::Rpc) => rpc::run(arguments, environment).await,
-        Some(Mode::Json) => json::run(arguments, environment).await,
-        _ if arguments.print || !on_a_terminal() => print::run(arguments, environment).await,
+    let ended = match arguments.mode {
+        Some(Mode::Rpc) => rpc::run(arguments, options).await,
+        Some(Mode::Json) => json::run(arguments, options).await,
+        _ if arguments.print || !on_a_terminal() => print::run(arguments, options).await,
         _ => match plain {
-            Some(reason) => plain::run(arguments, environment, reason).await,
+            Some(reason) => plain::run(arguments, options, reason).await,
             #[cfg(feature = "screen")]
-            None => interactive::run(arguments, environment).await,
+            None => Ok(interactive::run(arguments, options).await),
             #[cfg(not(feature = "screen"))]
-            None => plain::run(arguments, environment, "This build of pi has no screen.").await,
+            None => plain::run(arguments, options, "This build of pi has no screen.").await,
         },
-    }
+    };
+    ended.unwrap_or_else(|failure| failure.report())
 }
 
 fn on_a_terminal() -> bool {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use pi_coding_agent::configured_secrets;
 use pi_guard::secrets::{Secrets, environment_secrets};
+use pi_models::configured_secrets;
 
 use crate::environment;
 

@@ -100,16 +100,7 @@ const OWNERS: &[(&str, &str)] = &[
 const UPPER_LAYERS: &[(&str, &[&str])] = &[
     (
         "pi-coding-agent",
-        &[
-            "pi-acp",
-            "pi-converge",
-            "pi-extensions",
-            "pi-host",
-            "pi-mcp-host",
-            "pi-packages",
-            "pi-screen",
-            "pi",
-        ],
+        &["pi-acp", "pi-converge", "pi-extensions", "pi-host", "pi-mcp-host", "pi-screen", "pi"],
     ),
     ("pi-acp", &["pi"]),
     ("pi-converge", &["pi"]),

@@ -84,17 +84,18 @@ impl Stage {
             variables: Arc::new([("PATH".to_owned(), path)].into()),
         };
         let mut base = AgentOptions::new(environment.clone());
-        base.builtins.push(pi_mcp_host::builtin());
-        base.checkpoints = false;
-        base.extensions.clone_from(&self.extensions);
-        base.settings.clone_from(&self.settings);
+        base.extensions.builtins.push(pi_mcp_host::builtin());
+        base.guard.checkpoints = false;
+        base.extensions.own.clone_from(&self.extensions);
+        let mut settings = self.settings.clone();
         if !self.real_models {
             let model = Arc::new(self.model.clone());
-            base.custom_model = Some(CustomModel::new(model, Arc::new(Faux::model())));
+            base.model.custom = Some(CustomModel::new(model, Arc::new(Faux::model())));
         }
         if let Some(profile) = &self.least_profile {
-            base.settings.insert("guard".to_owned(), json!({ "profile": profile }));
+            settings.insert("guard".to_owned(), json!({ "profile": profile }));
         }
+        base.project.set_overrides(settings);
         let (refusals, gate) = (Arc::clone(&self.refusals), Arc::clone(&self.gate));
         let opener = move |request| {
             let (options, gate, refusals) = (base.clone(), Arc::clone(&gate), refusals.clone());

@@ -1,7 +1,6 @@
 //! A provider whose requests are charged to a budget: for requests outside of the loop, such as
 //! summaries and reviews.
 
-use std::fmt;
 use std::sync::Arc;
 
 use pi_protocol::{AssistantStream, CancelToken, Provider, Request};
@@ -40,8 +39,4 @@ impl Provider for MeteredProvider {
     }
 }
 
-impl fmt::Debug for MeteredProvider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MeteredProvider").field("budget", &self.budget).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(MeteredProvider, budget);

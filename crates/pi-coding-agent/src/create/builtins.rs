@@ -10,9 +10,6 @@ use crate::Diagnostic;
 use crate::extension::{Extension, Registry};
 use crate::guard::Guard;
 
-/// Beginning of the paths of built-in extensions.
-pub(super) const BUILTIN: &str = "builtin:";
-
 /// A built-in extension, which each session has an instance of.
 #[derive(Clone)]
 pub struct BuiltinExtension {
@@ -95,7 +92,8 @@ pub(super) fn open_builtins(
     options: &AgentOptions,
     settings: &SettingsStore,
 ) -> Vec<Arc<dyn Extension>> {
-    let enabled = options.builtins.iter().filter(|one| one.is_enabled(options, settings));
+    let enabled =
+        options.extensions.builtins.iter().filter(|one| one.is_enabled(options, settings));
     let open = |one: &BuiltinExtension| match &one.open {
         Open::Optional(open) => Some(open(settings.settings())),
         Open::Part(_) => None,
@@ -105,7 +103,7 @@ pub(super) fn open_builtins(
 
 /// Opens the built-in extensions that are parts of the session.
 pub(super) fn open_parts(surroundings: &mut SessionSurroundings<'_>) -> Vec<Arc<dyn Extension>> {
-    let builtins = surroundings.options.builtins.iter();
+    let builtins = surroundings.options.extensions.builtins.iter();
     let open = |one: &BuiltinExtension| match &one.open {
         Open::Part(open) => open(surroundings),
         Open::Optional(_) => None,
@@ -113,11 +111,7 @@ pub(super) fn open_parts(surroundings: &mut SessionSurroundings<'_>) -> Vec<Arc<
     builtins.filter_map(open).collect()
 }
 
-impl std::fmt::Debug for SessionSurroundings<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SessionSurroundings").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(SessionSurroundings<'_>);
 
 impl std::fmt::Debug for BuiltinExtension {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -41,8 +41,8 @@ pub(super) fn limits(
     settings: &Settings,
     root: &Path,
 ) -> Result<Option<Limits>, TooWide> {
-    let limits = settings.checkpoints().filter(|_| options.checkpoints);
-    let is_too_wide = is_too_wide(root, &options.environment);
+    let limits = settings.checkpoints().filter(|_| options.guard.checkpoints);
+    let is_too_wide = is_too_wide(root, options.environment());
     if is_too_wide && limits.is_some() { Err(TooWide) } else { Ok(limits) }
 }
 
@@ -56,12 +56,12 @@ pub(super) fn of_session(
 ) -> Result<Option<Arc<Checkpointing>>, TooWide> {
     let cwd = connected.cwd.clone();
     let Some(root) = connected.executor.host_path(&cwd) else { return Ok(None) };
-    if log.path().is_none() || options.parent_guard.is_some() {
+    if log.path().is_none() || options.guard.parent.is_some() {
         return Ok(None);
     }
     let Some(limits) = limits(options, settings, &root)? else { return Ok(None) };
     let store = pi_config::checkpoints::checkpoint_directory(
-        &options.environment.agent_directory,
+        &options.environment().agent_directory,
         log.id(),
     );
     Ok(Some(Arc::new(Checkpointing {

@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use pi_config::SettingsStore;
-use pi_config::resources::SourceInfo;
+use pi_config::resources::{Resources, SourceInfo};
 
-use super::trust::{AskedTrust, ask_trust, is_open};
-use super::user_resources::find_extensions;
+use super::trust::{AskedTrust, ask_trust};
 use super::{AgentOptions, CreateError};
+use crate::Diagnostic;
 use crate::extension::{Extension, ExtensionFailure, Extensions, FlagKind, FlagValue, Registry};
 
-/// Opens an extension file. The file is read when the extension is loaded.
-pub type OpenExtension = Arc<dyn Fn(&SourceInfo) -> Arc<dyn Extension> + Send + Sync>;
+/// Opens an extension file for a session with these options. The file is read when the extension is
+/// loaded.
+pub type OpenExtension =
+    Arc<dyn Fn(&SourceInfo, &AgentOptions) -> Arc<dyn Extension> + Send + Sync>;
 
 /// Extensions that are loaded for a session to be built.
 #[derive(Default)]
@@ -27,34 +28,35 @@ pub(crate) struct LoadedExtensions {
 
 impl LoadedExtensions {
     /// Loads the extensions of the program and of the user, and asks them whether the project is
-    /// trusted. Loads nothing if that is not a question.
-    pub(super) async fn before_trust(options: &AgentOptions) -> (Self, AskedTrust) {
-        if !is_open(options) {
-            return (Self::default(), AskedTrust::default());
+    /// trusted. Loads nothing if that is not a question. Returns the problems of the answers.
+    pub(super) async fn before_trust(options: &mut AgentOptions) -> (Self, Vec<Diagnostic>) {
+        if !options.project.is_trust_open() {
+            return (Self::default(), Vec::new());
         }
-        let mut settings = SettingsStore::load(&options.environment, false);
-        settings.set_overrides(options.settings.clone());
-        let files = find_extensions(&options.environment, &settings, &options.resources);
+        let mut untrusted = options.project.clone();
+        untrusted.set_approval(Some(false));
+        let files = Resources::extensions_of(&untrusted, &options.resources);
         let mut loaded = Self::default();
         loaded.load(options, &files).await;
-        let asked = ask_trust(options, &loaded.extensions).await;
-        (loaded, asked)
+        let AskedTrust { trusted, problems } = ask_trust(options, &loaded.extensions).await;
+        options.project.set_extension_decision(trusted);
+        (loaded, problems)
     }
 
     /// Loads the extensions that are not loaded yet.
     pub(super) async fn load(&mut self, options: &AgentOptions, files: &[SourceInfo]) {
         let mut order = Vec::new();
-        for extension in &options.extensions {
+        for extension in &options.extensions.own {
             order.push(extension.path().to_owned());
             if !self.extensions.contains(extension) {
                 self.failures.extend(self.extensions.add(Arc::clone(extension)).await);
             }
         }
-        let Some(open) = &options.open_extension else { return };
+        let Some(open) = &options.extensions.open else { return };
         for file in files {
             order.push(file.path.to_string_lossy().into_owned());
             if !self.files.contains(file) {
-                self.failures.extend(self.extensions.add(open(file)).await);
+                self.failures.extend(self.extensions.add(open(file, options)).await);
                 self.files.push(file.clone());
             }
         }
@@ -65,7 +67,7 @@ impl LoadedExtensions {
 /// Gives the flags of extensions their values.
 pub(super) fn set_flags(options: &AgentOptions, registry: &Registry) -> Result<(), CreateError> {
     let known = registry.flags();
-    for (name, value) in &options.flags {
+    for (name, value) in &options.extensions.flags {
         let Some((flag, _)) = known.iter().find(|(flag, _)| flag.name == *name) else {
             return Err(CreateError::UnknownFlag(name.clone()));
         };
@@ -82,9 +84,9 @@ pub(super) fn set_flags(options: &AgentOptions, registry: &Registry) -> Result<(
 
 /// Opens all extensions anew, for a reload.
 pub(super) fn open_all(options: &AgentOptions, files: &[SourceInfo]) -> Vec<Arc<dyn Extension>> {
-    let mut all = options.extensions.clone();
-    if let Some(open) = &options.open_extension {
-        all.extend(files.iter().map(|file| open(file)));
+    let mut all = options.extensions.own.clone();
+    if let Some(open) = &options.extensions.open {
+        all.extend(files.iter().map(|file| open(file, options)));
     }
     all
 }

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pi_config::Settings;
 use pi_config::settings::{ApprovalPolicy, Profile};
-use pi_config::{Settings, SettingsStore};
 use pi_guard::secrets::Secrets;
+use pi_models::configured_secrets;
 use pi_protocol::{Model, Provider, Tool};
 use pi_session::Session;
 use pi_tools::{ExecutorSpec, Workspace};
@@ -14,8 +15,8 @@ use secrecy::ExposeSecret as _;
 use super::checkpointing::{self, Checkpointing, TooWide};
 use super::model::choose_model;
 use super::services::{Occasion, Services};
-use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
+use crate::Omission;
 use crate::extension::ExtensionFailure;
 use crate::extension::UiApprover;
 use crate::guard::{
@@ -23,36 +24,32 @@ use crate::guard::{
     Reviewer, RulesError, Walls, rules,
 };
 use crate::session::WeakAgentSession;
-use crate::{Omission, configured_secrets};
 
 /// Loads the guard of a session in this directory, to test its decisions. It approves nothing.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
-    let (settings, _) = load_settings(options, None, &mut Vec::new());
-    guard_of(options, &settings, &[])
+    guard_of(options, &[])
 }
 
 /// Creates a guard outside of a session. The files `read_only` cannot be written, besides those that
 /// the settings protect.
-pub(super) fn guard_of(
-    options: &AgentOptions,
-    settings: &SettingsStore,
-    read_only: &[PathBuf],
-) -> Result<Guard, GuardError> {
-    if let Some(problem) = settings.guard_error() {
+pub(super) fn guard_of(options: &AgentOptions, read_only: &[PathBuf]) -> Result<Guard, GuardError> {
+    let project = &options.project;
+    if let Some(problem) = project.store().guard_error() {
         return Err(GuardError::Settings(problem.clone()));
     }
-    let environment = &options.environment;
-    let mut plan = GuardPlan::new(settings.settings(), environment);
+    let environment = project.environment();
+    let mut plan = GuardPlan::new(project.settings(), environment);
     plan.protected.extend(read_only.iter().cloned());
-    let policy = rules::load(environment, settings.is_trusted(), &plan.rules)?;
-    let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());
+    let policy = rules::load(environment, project.is_trusted(), &plan.rules)?;
+    let (approvals, supervisor) =
+        (options.guard.approvals.clone(), options.tools.supervisor.clone());
     let walls = Walls::new(plan, environment, policy, approvals, supervisor)?;
-    let limits = checkpointing::limits(options, settings.settings(), &environment.cwd);
+    let limits = checkpointing::limits(options, project.settings(), &environment.cwd);
     let has_checkpoints = limits.is_ok_and(|limits| limits.is_some());
     Ok(Guard::new(GuardParts {
         walls,
         remote: None,
-        approver: options.approver.clone(),
+        approver: options.guard.approver.clone(),
         checkpoints: if has_checkpoints { Checkpoints::Assumed } else { Checkpoints::None },
         announce: None,
         emit_decision: None,
@@ -87,11 +84,9 @@ impl Services {
     /// Checks that no configured restriction is missing: a setting that cannot be used, and, in a
     /// profile that restricts, an extension or a rule file that is not loaded.
     pub(super) fn check_restrictions(&self) -> Result<(), GuardError> {
-        let store = self.settings();
-        if let Some(problem) = store.guard_error() {
+        if let Some(problem) = self.project().store().guard_error() {
             return Err(GuardError::Settings(problem.clone()));
         }
-        drop(store);
         let missing = |omission: &&Omission| omission.is_safeguard() && !omission.is_deliberate();
         match self.omissions.iter().find(missing) {
             Some(omission) => self.check_omission(omission.clone()),
@@ -110,9 +105,8 @@ impl Services {
 
     /// Refuses an omission that may be a restriction, in a profile that restricts.
     fn check_omission(&self, omission: Omission) -> Result<(), GuardError> {
-        let settings = self.settings();
-        let profile = GuardPlan::new(settings.settings(), &self.options.environment).profile;
-        match profile {
+        let project = self.project();
+        match GuardPlan::new(project.settings(), project.environment()).profile {
             Profile::Explore => Ok(()),
             profile => Err(GuardError::Omitted { profile, omission }),
         }
@@ -126,26 +120,26 @@ impl Services {
         of: GuardedSession<'_>,
     ) -> Result<GuardedWorkspace, CreateError> {
         let options = &self.options;
-        let trusted = self.settings().is_trusted();
-        let plan = GuardPlan::new(settings, &options.environment);
-        let policy = rules::load(&options.environment, trusted, &plan.rules);
+        let trusted = self.project().is_trusted();
+        let plan = GuardPlan::new(settings, options.environment());
+        let policy = rules::load(options.environment(), trusted, &plan.rules);
         let policy = policy.map_err(|error: RulesError| GuardError::from(error))?;
         let approver = match plan.approval {
             ApprovalPolicy::Never => None,
             ApprovalPolicy::Review => self.reviewer(&plan, settings, of.provider, of.model).await?,
-            ApprovalPolicy::Ask => options.approver.clone().or_else(|| {
+            ApprovalPolicy::Ask => options.guard.approver.clone().or_else(|| {
                 let ui = options.ui.is_present().then(|| Arc::clone(&options.ui))?;
                 Some(Arc::new(UiApprover(ui)) as Arc<dyn Approver>)
             }),
         };
         let approvals = match of.occasion {
-            Occasion::Startup => options.approvals.clone(),
+            Occasion::Startup => options.guard.approvals.clone(),
             Occasion::Replacement => Approvals::default(),
         };
-        let supervisor = options.supervisor.clone();
+        let supervisor = options.tools.supervisor.clone();
         let secrets = self.registry.secrets().clone();
-        secrets.add(options.api_key.iter().map(|key| key.expose_secret().to_owned()));
-        let environment = &options.environment;
+        secrets.add(options.model.api_key.iter().map(|key| key.expose_secret().to_owned()));
+        let environment = options.environment();
         let walls = Walls::new(plan, environment, policy, approvals, supervisor)?;
         let connected = self.connect(settings, &walls).await?;
         let checkpoints = checkpointing::of_session(options, settings, &connected, of.log);
@@ -157,7 +151,7 @@ impl Services {
             remote: is_remote.then_some(remote),
             approver,
             checkpoints: self.checkpoints_of(&checkpoints),
-            announce: options.announce_calls.clone(),
+            announce: options.guard.announce_calls.clone(),
             emit_decision: Some(session.emit_decisions()),
             tap: options.tap.clone(),
             secrets,
@@ -170,7 +164,7 @@ impl Services {
     /// works for.
     fn checkpoints_of(&self, own: &Result<Option<Arc<Checkpointing>>, TooWide>) -> Checkpoints {
         let tap = self.options.tap.as_ref();
-        match (&self.options.parent_guard, own) {
+        match (&self.options.guard.parent, own) {
             (Some(parent), _) => parent.shared_checkpoints(),
             (None, Ok(Some(_))) if tap.is_some_and(|tap| !tap.executes_tools()) => {
                 Checkpoints::Assumed
@@ -199,8 +193,8 @@ impl Services {
             None => model.cloned(),
             Some(_) => {
                 let mut options: AgentOptions = (*self.options).clone();
-                options.model.clone_from(named);
-                options.provider = None;
+                options.model.requested.clone_from(named);
+                options.model.provider = None;
                 choose_model(&self.registry, &options, settings, None).await?.model
             }
         };

@@ -33,13 +33,13 @@ pub(super) async fn choose_model(
     settings: &Settings,
     outline: Option<&Outline>,
 ) -> Result<ChosenModel, SelectModelError> {
-    if let Some(CustomModel { model, .. }) = &options.custom_model {
-        let level = level(model, options.thinking_level, settings, outline);
+    if let Some(CustomModel { model, .. }) = &options.model.custom {
+        let level = level(model, options.model.thinking_level, settings, outline);
         let model = Some(Arc::clone(model));
         return Ok(ChosenModel { model, level: Some(level), ..ChosenModel::default() });
     }
     let mut chosen = requested(registry, options).await?;
-    for successor in &options.fallbacks {
+    for successor in &options.model.fallbacks {
         // A misspelled name would be noticed only when it is needed.
         let request = ModelRequest { model: Some(successor), ..ModelRequest::default() };
         registry.request(&request).await?;
@@ -47,23 +47,23 @@ pub(super) async fn choose_model(
     if chosen.model.is_none() {
         match choose(registry, options, settings, outline, &mut chosen).await {
             // The user can choose another model on the screen, or sign in there.
-            Err(error) if options.mode == RunMode::Tui && options.models.is_none() => {
+            Err(error) if options.mode == RunMode::Tui && options.model.scope.is_none() => {
                 chosen.model = None;
                 chosen.diagnostics.push(Diagnostic::error(None, error.to_string()));
             }
             result => result?,
         }
-    } else if let Some(patterns) = &options.models {
+    } else if let Some(patterns) = &options.model.scope {
         add_requested_scope(registry, patterns, &mut chosen).await?;
     } else {
         let patterns = settings.enabled_models.as_deref().unwrap_or_default();
         add_scope(registry, patterns, &mut chosen);
     }
-    if let (Some(model), Some(key)) = (&chosen.model, &options.api_key) {
+    if let (Some(model), Some(key)) = (&chosen.model, &options.model.api_key) {
         registry.set_key(&model.provider, key.clone());
     }
     if let Some(model) = &chosen.model {
-        let requested = options.thinking_level.or(chosen.level);
+        let requested = options.model.thinking_level.or(chosen.level);
         chosen.level = Some(level(model, requested, settings, outline));
     }
     Ok(chosen)
@@ -73,9 +73,9 @@ pub(super) async fn choose_model(
 pub async fn initial_session_model(
     options: &AgentOptions,
 ) -> Result<(Option<Arc<Model>>, Vec<Diagnostic>), SelectModelError> {
-    let services = Services::load(options, None);
-    let settings = services.settings().settings().clone();
-    let chosen = choose_model(&services.registry, options, &settings, None).await?;
+    let services = Services::load(options.clone());
+    let chosen =
+        choose_model(&services.registry, options, options.project.settings(), None).await?;
     Ok((chosen.model, chosen.diagnostics))
 }
 
@@ -85,15 +85,15 @@ async fn requested(
     options: &AgentOptions,
 ) -> Result<ChosenModel, SelectModelError> {
     let mut chosen = ChosenModel::default();
-    let model = options.model.as_deref().map(|model| registry.with_account(model));
+    let model = options.model.requested.as_deref().map(|model| registry.with_account(model));
     let request = ModelRequest {
-        provider: options.provider.as_deref(),
+        provider: options.model.provider.as_deref(),
         model: model.as_deref(),
-        level: options.thinking_level,
-        has_key: options.api_key.is_some(),
+        level: options.model.thinking_level,
+        has_key: options.model.api_key.is_some(),
     };
     let Some(found) = registry.request(&request).await? else { return Ok(chosen) };
-    if let Some(key) = &options.api_key {
+    if let Some(key) = &options.model.api_key {
         registry.set_key(&found.model.provider, key.clone());
     }
     let usable = registry.check_usable(&found.model);
@@ -143,7 +143,7 @@ async fn choose(
         }
         chosen.model = Some(found.model);
     }
-    if let Some(patterns) = &options.models {
+    if let Some(patterns) = &options.model.scope {
         add_requested_scope(registry, patterns, chosen).await?;
     }
     let default = if chosen.model.is_none() && chosen.scoped.is_empty() {
@@ -151,7 +151,7 @@ async fn choose(
     } else {
         None
     };
-    if options.models.is_none() {
+    if options.model.scope.is_none() {
         let patterns = settings.enabled_models.as_deref().unwrap_or_default();
         add_scope(registry, patterns, chosen);
     }

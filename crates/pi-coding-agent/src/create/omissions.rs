@@ -4,29 +4,24 @@ use std::path::Path;
 
 use pi_config::omissions::{EXTENSIONS, Omission};
 use pi_config::resources::{ResourceFlags, Resources};
-use pi_config::{SettingsStore, Trust, files_that_need_trust};
+use pi_config::{Trust, files_that_need_trust};
 
 use super::AgentOptions;
 use crate::Environment;
 
-/// Returns what a session with these settings and resources leaves out. `trust` is the decision
-/// about the project.
-pub(super) fn find(
-    options: &AgentOptions,
-    settings: &SettingsStore,
-    resources: &Resources,
-    trust: Trust,
-) -> Vec<Omission> {
-    let (environment, flags) = (&options.environment, &options.resources);
+/// Returns what a session with these options and resources leaves out.
+pub(super) fn find(options: &AgentOptions, resources: &Resources) -> Vec<Omission> {
+    let (environment, flags) = (options.environment(), &options.resources);
+    let trust = options.project.trust();
     let mut omissions = Vec::new();
-    if options.open_extension.is_none() && !resources.extensions.is_empty() {
+    if options.extensions.open.is_none() && !resources.extensions.is_empty() {
         let files = resources.extensions.iter().map(|file| file.path.clone()).collect();
         omissions.push(Omission::Extensions { files });
     }
     if trust != Trust::Trusted {
         let decided = trust == Trust::Untrusted;
         omissions.extend(untrusted(environment, flags, decided));
-        let keys = settings.untrusted_restrictions();
+        let keys = options.project.store().untrusted_restrictions();
         if !keys.is_empty() {
             let file = environment.project_directory().join("settings.json");
             omissions.push(Omission::UntrustedHooks { file, keys, decided });

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use pi_base::lock;
+use pi_config::Project;
 use pi_session::{ForkPosition, NewSession, Session, SessionError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -253,12 +254,17 @@ impl AgentRuntime {
 
     /// Returns the settings of the user and of a trusted project as one object, without defaults.
     pub fn settings_values(&self) -> Map<String, Value> {
-        self.services().settings_values()
+        self.project().store().combined()
+    }
+
+    /// Returns the project of the current session, with the settings as they are now.
+    pub fn project(&self) -> Project {
+        self.services().project().clone()
     }
 
     /// Returns true if the settings and resources of the project apply.
     pub fn is_project_trusted(&self) -> bool {
-        self.services().is_project_trusted()
+        self.project().is_trusted()
     }
 
     /// Asks the program to end once the session is idle.

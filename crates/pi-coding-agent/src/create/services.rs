@@ -1,18 +1,17 @@
 //! Services: settings, models and resources, which outlive a session.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_agent::AgentTool;
 use pi_base::lock;
 use pi_config::omissions::Omission;
 use pi_config::resources::Resources;
-use pi_config::{AuthStore, Settings, SettingsStore};
+use pi_config::{AuthStore, Project, Settings};
 use pi_models::{ModelRegistry, ModelsFile};
 use pi_protocol::{Provider, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::toolset;
-use serde_json::{Map, Value};
 
 use super::WeakAgentRuntime;
 use super::builtins::{SessionSurroundings, open_builtins, open_parts};
@@ -21,25 +20,22 @@ use super::extensions::{LoadedExtensions, open_all, set_flags};
 use super::guarding::{GuardedSession, GuardedWorkspace};
 use super::model::choose_model;
 use super::session_settings::session_settings;
-use super::trust::load_settings;
-use super::user_resources::load_resources;
 use super::{AgentOptions, CreateError, omissions};
+use crate::Diagnostic;
 use crate::extension::{DiscoveredResources, Extension, ExtensionFailure, Handles};
 use crate::guard::{Guarded, ToolOrigin};
 use crate::interventions::{self, Checks};
 use crate::session::{AgentSession, Meter, SessionParts, SessionSettings};
 use crate::session_selector::SelectSessionError;
-use crate::{Diagnostic, Environment};
 
 /// Settings, models and resources of one working directory.
 #[derive(Clone)]
 pub(crate) struct Services {
     pub(super) options: Arc<AgentOptions>,
-    pub(super) settings: Arc<Mutex<SettingsStore>>,
+    /// The project, with the settings as they are now.
+    pub(super) project: Arc<Mutex<Project>>,
     pub(super) registry: ModelRegistry,
     pub(super) resources: Arc<Resources>,
-    /// Decision of an extension whether the project is trusted.
-    trusted: Option<bool>,
     problems: Vec<Diagnostic>,
     /// Configuration of the files that no session uses.
     pub(super) omissions: Vec<Omission>,
@@ -64,28 +60,26 @@ pub(super) enum Occasion {
 }
 
 impl Services {
-    /// Reads the files of the user and of the project.
-    pub(super) fn load(options: &AgentOptions, trusted: Option<bool>) -> Self {
-        let environment = &options.environment;
-        let mut problems = Vec::new();
-        let (settings, trust) = load_settings(options, trusted, &mut problems);
+    /// Reads what the project and the options name.
+    pub(super) fn load(options: AgentOptions) -> Self {
+        let (environment, project) = (options.environment(), &options.project);
+        let mut problems = project.trust_problems().to_vec();
         let (file, invalid) = ModelsFile::load(&environment.agent_directory.join("models.json"));
         problems.extend(invalid);
         let auth = Arc::new(AuthStore::new(&environment.agent_directory));
         problems.extend(auth.check());
         let registry =
-            ModelRegistry::new(environment.clone(), file, auth).with_settings(settings.settings());
-        options.accounts.iter().cloned().for_each(|name| registry.choose_account(name));
-        let resources = load_resources(environment, &settings, &options.resources);
-        problems.extend(settings.diagnostics());
+            ModelRegistry::new(environment.clone(), file, auth).with_settings(project.settings());
+        options.model.accounts.iter().cloned().for_each(|name| registry.choose_account(name));
+        let resources = Resources::of(project, &options.resources);
+        problems.extend(project.store().diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());
-        let omissions = omissions::find(options, &settings, &resources, trust);
+        let omissions = omissions::find(&options, &resources);
         Self {
-            options: Arc::new(options.clone()),
-            settings: Arc::new(Mutex::new(settings)),
+            project: Arc::new(Mutex::new(project.clone())),
+            options: Arc::new(options),
             registry,
             resources: Arc::new(resources),
-            trusted,
             problems,
             omissions,
         }
@@ -94,21 +88,21 @@ impl Services {
     /// Returns the services of another working directory, and the extensions that were loaded to
     /// decide on its trust. Returns `None` for the directory of these services.
     pub(crate) async fn for_directory(&self, cwd: &Path) -> Option<(Self, LoadedExtensions)> {
-        if cwd == self.options.environment.cwd || !cwd.is_dir() {
+        if cwd == self.options.environment().cwd || !cwd.is_dir() {
             return None;
         }
-        let environment = Environment { cwd: cwd.to_owned(), ..self.options.environment.clone() };
-        let options = AgentOptions { environment, ..(*self.options).clone() };
-        let (loaded, asked) = LoadedExtensions::before_trust(&options).await;
-        let mut services = Self::load(&options, asked.trusted);
-        services.problems.extend(asked.problems);
+        let project = self.project().in_directory(cwd);
+        let mut options = AgentOptions { project, ..(*self.options).clone() };
+        let (loaded, asked) = LoadedExtensions::before_trust(&mut options).await;
+        let mut services = Self::load(options);
+        services.problems.extend(asked);
         Some((services, loaded))
     }
 
     /// Opens all extensions anew, for a reload.
     pub(crate) fn open_extensions(&self) -> Vec<Arc<dyn Extension>> {
         let mut all = open_all(&self.options, &self.resources.extensions);
-        all.extend(open_builtins(&self.options, &self.settings()));
+        all.extend(open_builtins(&self.options, self.project().store()));
         all.extend(self.restrictions());
         all
     }
@@ -117,7 +111,7 @@ impl Services {
     /// extension changes what they have seen.
     fn restrictions(&self) -> Vec<Arc<dyn Extension>> {
         let options = &self.options;
-        let settings = self.settings().settings().clone();
+        let settings = self.project().settings().clone();
         let runner = options.command_runner();
         let checks = [Checks::hooks(&settings, &runner), Checks::guardrails(&settings, &runner)];
         let extension = |checks| -> Arc<dyn Extension> {
@@ -128,25 +122,26 @@ impl Services {
 
     /// Reads all files anew. Keys that were given on the command line stay.
     pub(crate) fn reloaded(&self) -> Self {
-        let mut services = Self::load(&self.options, self.trusted);
+        let project = self.project().reopened();
+        let mut services = Self::load(AgentOptions { project, ..(*self.options).clone() });
         let (file, _) =
-            ModelsFile::load(&self.options.environment.agent_directory.join("models.json"));
+            ModelsFile::load(&self.options.environment().agent_directory.join("models.json"));
         self.registry.reload(file);
-        let settings = services.settings().settings().clone();
-        services.registry = self.registry.clone().with_settings(&settings);
+        services.registry =
+            self.registry.clone().with_settings(services.options.project.settings());
         services
     }
 
     /// Returns the same services with the skills and templates that extensions discovered. Themes
     /// belong to the screen.
     pub(crate) fn with_discovered(&self, found: DiscoveredResources) -> Self {
-        let texts = |paths: Vec<std::path::PathBuf>| {
+        let texts = |paths: Vec<PathBuf>| {
             paths.into_iter().map(|path| path.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         let mut flags = self.options.resources.clone();
         flags.skills.extend(texts(found.skills));
         flags.prompts.extend(texts(found.prompts));
-        let resources = load_resources(&self.options.environment, &self.settings(), &flags);
+        let resources = Resources::of(&self.project(), &flags);
         Self { resources: Arc::new(resources), ..self.clone() }
     }
 
@@ -154,34 +149,19 @@ impl Services {
         self.problems.iter().cloned().chain(self.registry.update_problem()).collect()
     }
 
-    /// Returns what a session with these options leaves out, without building one.
-    pub(super) fn load_omissions(options: &AgentOptions) -> Vec<Omission> {
-        let (settings, trust) = load_settings(options, None, &mut Vec::new());
-        let resources = load_resources(&options.environment, &settings, &options.resources);
-        omissions::find(options, &settings, &resources, trust)
-    }
-
-    pub(super) fn settings(&self) -> MutexGuard<'_, SettingsStore> {
-        lock(&self.settings)
+    /// Returns the project as it is now.
+    pub(super) fn project(&self) -> MutexGuard<'_, Project> {
+        lock(&self.project)
     }
 
     /// Reads the settings again. If a file is broken, its known content stays.
     pub(crate) fn reload_settings(&self) {
-        self.settings().reload();
-    }
-
-    /// Returns the settings as one object, without defaults.
-    pub(crate) fn settings_values(&self) -> Map<String, Value> {
-        self.settings().combined()
-    }
-
-    pub(crate) fn is_project_trusted(&self) -> bool {
-        self.settings().is_trusted()
+        self.project().store_mut().reload();
     }
 
     /// Returns the settings of the user that concern a session.
     pub(crate) fn session_settings(&self) -> SessionSettings {
-        session_settings(self.settings().settings(), &self.options)
+        session_settings(self.project().settings(), &self.options)
     }
 
     /// Builds the first session of a runtime, with extensions that are loaded already.
@@ -216,27 +196,23 @@ impl Services {
         let LoadedExtensions { mut extensions, mut failures, .. } = loaded;
         self.check_loaded(&failures)?;
         set_flags(&self.options, extensions.registry())?;
-        let settings = self.settings().settings().clone();
-        let outline = match log.is_empty() {
-            true => None,
-            false => Some(log.outline().map_err(SelectSessionError::from)?),
-        };
-        let mut outline = outline.filter(|outline| outline.message_count > 0);
-        if let Some(outline) = &mut outline
-            && !log.has_thinking_level()
-        {
+        let settings = self.project().settings().clone();
+        let mut outline = log.outline().map_err(SelectSessionError::from)?;
+        if !log.has_thinking_level() {
             // A log that names no level leaves it to the settings.
             outline.thinking_level.clear();
         }
+        let resumed = (outline.message_count > 0).then_some(&outline);
         let mut options = (*self.options).clone();
-        if occasion == Occasion::Replacement && outline.is_some() {
-            (options.model, options.provider, options.thinking_level) = (None, None, None);
+        if occasion == Occasion::Replacement && resumed.is_some() {
+            (options.model.requested, options.model.provider, options.model.thinking_level) =
+                (None, None, None);
         }
         // Providers of extensions take part in the choice of the model.
         let registered = extensions.registry();
         self.registry.set_registered(registered.generation(), || registered.registrations());
-        let chosen = choose_model(&self.registry, &options, &settings, outline.as_ref()).await?;
-        let provider: Arc<dyn Provider> = match &options.custom_model {
+        let chosen = choose_model(&self.registry, &options, &settings, resumed).await?;
+        let provider: Arc<dyn Provider> = match &options.model.custom {
             Some(custom) => Arc::clone(&custom.provider),
             None => Arc::new(self.registry.client().clone()),
         };
@@ -248,7 +224,7 @@ impl Services {
         let reviewing = meter.provider(tapped);
         let of_session = GuardedSession {
             log: &log,
-            declared: outline.as_ref().map_or(&[][..], |outline| &outline.declared.tools),
+            declared: resumed.map_or(&[][..], |outline| &outline.declared.tools),
             model: chosen.model.as_ref(),
             provider: &reviewing,
             occasion,
@@ -267,14 +243,14 @@ impl Services {
             guard: &guard,
             models: &self.registry,
             registry: &extensions.registry().clone(),
-            is_trusted: Arc::new(move || services.is_project_trusted()),
+            is_trusted: Arc::new(move || services.project().is_trusted()),
             diagnostics: &mut diagnostics,
         };
         for extension in open_parts(&mut surroundings) {
             failures.extend(extensions.add_builtin(extension).await);
             has_extensions = true;
         }
-        let builtins = open_builtins(&options, &self.settings());
+        let builtins = open_builtins(&options, self.project().store());
         for extension in builtins {
             failures.extend(extensions.add(extension).await);
         }
@@ -291,8 +267,8 @@ impl Services {
             false => self.unknown_tools(&options, &settings, &registered)?,
         };
         let builtin = guarded(toolset::all(&workspace), ToolOrigin::Builtin);
-        let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
-        let tools = options.tools.choose(builtin, custom, &registered, &settings);
+        let custom = guarded(options.tools.custom.clone(), ToolOrigin::External);
+        let tools = options.tools.selection.choose(builtin, custom, &registered, &settings);
         match checkpoints {
             Ok(Some(_)) if options.tap.as_ref().is_some_and(|tap| !tap.executes_tools()) => {}
             Ok(Some(checkpoints)) => {
@@ -304,14 +280,15 @@ impl Services {
         }
         let mut parts =
             SessionParts::new(provider, chosen.model.clone(), log, Arc::clone(&workspace));
-        parts.models = options.custom_model.is_none().then(|| Arc::new(self.registry.clone()));
+        parts.outline = Some(outline);
+        parts.models = options.model.custom.is_none().then(|| Arc::new(self.registry.clone()));
         parts.thinking_level = chosen.level.unwrap_or(ThinkingLevel::Off);
         parts.scoped_models = chosen.scoped;
         parts.tools = tools.tools;
         parts.active_tools = tools.active;
-        parts.tool_filter = options.tools.filter();
-        parts.restore_tools = options.tools.restores();
-        parts.tool_changes = options.tools.changes().to_vec();
+        parts.tool_filter = options.tools.selection.filter();
+        parts.restore_tools = options.tools.selection.restores();
+        parts.tool_changes = options.tools.selection.changes().to_vec();
         parts.resources = self.loaded_resources(workspace.cwd(), Some(&guard));
         parts.settings = session_settings(&settings, &options);
         parts.save_setting = Some(self.save_setting());
@@ -335,8 +312,8 @@ impl Services {
         registered: &[String],
     ) -> Result<Vec<Omission>, CreateError> {
         let builtin = toolset::BUILTIN_TOOLS.iter().map(|tool| tool.name.to_owned());
-        let custom = options.custom_tools.iter().map(|tool| tool.declaration().name.clone());
+        let custom = options.tools.custom.iter().map(|tool| tool.declaration().name.clone());
         let known: Vec<String> = builtin.chain(custom).chain(registered.iter().cloned()).collect();
-        Ok(options.tools.unknown(settings, &known)?)
+        Ok(options.tools.selection.unknown(settings, &known)?)
     }
 }

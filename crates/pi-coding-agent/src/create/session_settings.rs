@@ -34,7 +34,7 @@ pub(super) fn session_settings(settings: &Settings, options: &AgentOptions) -> S
             .into_iter()
             .collect(),
         fallbacks: Fallbacks {
-            given: options.fallbacks.clone(),
+            given: options.model.fallbacks.clone(),
             by_model: settings.model_fallbacks.clone().unwrap_or_default(),
         },
     }

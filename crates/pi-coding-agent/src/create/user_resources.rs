@@ -5,15 +5,10 @@ use std::sync::Arc;
 
 use pi_agent::AgentTool;
 use pi_base::lock;
-use pi_config::resources::{
-    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SourceInfo, SystemPromptOptions,
-    ToolPrompt,
-};
-use pi_config::{Settings, SettingsScope, SettingsStore};
+use pi_config::SettingsScope;
+use pi_config::resources::{SystemPromptOptions, ToolPrompt};
 use serde_json::Value;
 
-use super::builtins::BUILTIN;
-use super::packages;
 use super::services::Services;
 use super::session_settings::stream_options;
 use crate::extension::NotifyKind;
@@ -21,66 +16,16 @@ use crate::guard::Guard;
 use crate::session::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SettingChange,
 };
-use crate::{Diagnostic, Environment};
-
-/// Loads the resources that an agent with these settings finds.
-pub fn load_resources(
-    environment: &Environment,
-    settings: &SettingsStore,
-    flags: &ResourceFlags,
-) -> Resources {
-    let mut missing = Vec::new();
-    let mut resources =
-        Resources::load(&resource_options(environment, settings, flags, &mut missing));
-    resources.diagnostics.extend(missing);
-    resources
-}
-
-/// Returns the extension files that an agent with these settings finds.
-pub(super) fn find_extensions(
-    environment: &Environment,
-    settings: &SettingsStore,
-    flags: &ResourceFlags,
-) -> Vec<SourceInfo> {
-    Resources::find_extensions(&resource_options(environment, settings, flags, &mut Vec::new()))
-}
-
-fn resource_options(
-    environment: &Environment,
-    settings: &SettingsStore,
-    flags: &ResourceFlags,
-    missing: &mut Vec<Diagnostic>,
-) -> ResourceOptions {
-    let lists = |scope| {
-        let settings: Settings = settings.scope(scope);
-        ResourceSettings {
-            extensions: settings.extensions.unwrap_or_default(),
-            skills: settings.skills.unwrap_or_default(),
-            prompts: settings.prompts.unwrap_or_default(),
-        }
-    };
-    let mut flags = flags.clone();
-    // Names of built-in extensions are no files.
-    flags.extensions.retain(|path| !path.starts_with(BUILTIN));
-    ResourceOptions {
-        environment: environment.clone(),
-        trusted: settings.is_trusted(),
-        user: lists(SettingsScope::User),
-        project: lists(SettingsScope::Project),
-        packages: packages::installed(environment, settings, missing),
-        flags,
-    }
-}
 
 impl Services {
     /// Returns what a reload of the session replaces.
     pub(crate) fn loaded_resources(&self, cwd: &Path, guard: Option<&Guard>) -> LoadedResources {
-        let settings = self.settings().settings().clone();
+        let settings = self.project().settings().clone();
         LoadedResources {
             prompt: self.prompt(cwd, guard),
             expand: self.expand(),
             commands: self.commands(),
-            options: stream_options(&settings, &self.options.environment),
+            options: stream_options(&settings, self.options.environment()),
             auto_resize_images: settings.images.auto_resize,
         }
     }
@@ -143,11 +88,11 @@ impl Services {
     /// Returns a function that stores settings in the file of the user. A file that cannot be
     /// written is reported to the user.
     pub(super) fn save_setting(&self) -> SaveSettingFn {
-        let settings = Arc::clone(&self.settings);
+        let project = Arc::clone(&self.project);
         let ui = Arc::clone(&self.options.ui);
         Arc::new(move |change| {
-            let mut settings = lock(&settings);
-            let saved = settings.update(SettingsScope::User, |changes| match change {
+            let mut project = lock(&project);
+            let saved = project.store_mut().update(SettingsScope::User, |changes| match change {
                 SettingChange::SteeringMode(mode) => {
                     changes.set(&["steeringMode"], queue_mode(*mode));
                 }

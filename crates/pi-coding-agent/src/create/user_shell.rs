@@ -12,7 +12,6 @@ use pi_tools::{CommandResult, ExecutorSpec, Host, Workspace};
 use tokio::sync::mpsc::Sender;
 
 use super::guarding::guard_of;
-use super::trust::load_settings;
 use super::workspace::bash_settings;
 use super::{AgentOptions, CreateError};
 use crate::guard::{Guard, describe_refused};
@@ -38,18 +37,18 @@ impl UserShell {
         read_only: &[PathBuf],
         output: &Path,
     ) -> Result<Self, CreateError> {
-        let (settings, _) = load_settings(options, None, &mut Vec::new());
-        let spec = settings.settings().executor.clone();
+        let settings = options.project.settings();
+        let spec = settings.executor.clone();
         if spec != ExecutorSpec::Local {
             return Err(CreateError::UnsandboxedExecutor(spec));
         }
-        let environment = &options.environment;
+        let environment = options.environment();
         let has_mounts = Machine::detect().level() > ConfinementLevel::Landlock;
         let read_only = if has_mounts { read_only } else { &[] };
-        let guard = Arc::new(guard_of(options, &settings, read_only)?);
-        let plain = Host::default().with_supervisor(options.supervisor.clone());
+        let guard = Arc::new(guard_of(options, read_only)?);
+        let plain = Host::default().with_supervisor(options.tools.supervisor.clone());
         let host = guard.host()?.unwrap_or(plain);
-        let mut bash = bash_settings(settings.settings(), environment, guard.plan());
+        let mut bash = bash_settings(settings, environment, guard.plan());
         bash.environment = environment.own_variables();
         bash.output_directory = Some(output.to_owned());
         bash.output_limit = SAVED_OUTPUT;

@@ -38,11 +38,11 @@ impl Services {
         walls: &Walls,
     ) -> Result<ConnectedExecutor, CreateError> {
         let options = &self.options;
-        let environment = &options.environment;
+        let environment = options.environment();
         let spec = settings.executor.clone();
-        let plain = Host::default().with_supervisor(options.supervisor.clone());
+        let plain = Host::default().with_supervisor(options.tools.supervisor.clone());
         let sandboxed = walls.host()?;
-        let wrap = options.wrap_executor.as_ref();
+        let wrap = options.tools.wrap_executor.as_ref();
         let wrap = wrap.filter(|_| sandboxed.is_none() && spec == ExecutorSpec::Local);
         let host = match sandboxed {
             // The sandbox is a property of this machine: another one cannot promise it.
@@ -72,7 +72,7 @@ impl Services {
         guard: &Arc<Guard>,
     ) -> Workspace {
         let options = &self.options;
-        let environment = &options.environment;
+        let environment = options.environment();
         let mut bash = bash_settings(settings, environment, guard.plan());
         bash.base_environment = connected.base_environment;
         // Another machine has an environment of its own; ours may contain its secrets.
@@ -90,7 +90,11 @@ impl Services {
         if let Some(path) = log.path() {
             workspace.set_variables([("PI_SESSION_FILE".into(), path.into())]);
         }
-        if options.tools.requests_any(settings, declared, |builtin| builtin.needs_background) {
+        if options
+            .tools
+            .selection
+            .requests_any(settings, declared, |builtin| builtin.needs_background)
+        {
             workspace = workspace.with_background(Arc::new(BackgroundProcesses::default()));
         }
         if !settings.images.auto_resize {

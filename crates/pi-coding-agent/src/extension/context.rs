@@ -189,8 +189,4 @@ impl ExtensionContext {
     }
 }
 
-impl std::fmt::Debug for ExtensionContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ExtensionContext").field("api", &self.api).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ExtensionContext, api);

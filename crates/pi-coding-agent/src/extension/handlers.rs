@@ -178,8 +178,4 @@ impl Extension for Handlers {
     }
 }
 
-impl std::fmt::Debug for Handlers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Handlers").field("path", &self.path).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Handlers, path);

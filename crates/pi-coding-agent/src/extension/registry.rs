@@ -17,7 +17,6 @@ mod virtual_models;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use pi_agent::AgentTool;
 use pi_base::lock;
 use pi_protocol::Provider;
 use serde_json::Value;
@@ -219,13 +218,6 @@ impl Registry {
     pub fn owned_tools(&self) -> Vec<(String, ToolRegistration)> {
         let contents = self.contents();
         contents.tools.iter().map(|tool| (tool.owner.to_string(), tool.item.clone())).collect()
-    }
-
-    /// Returns the path of the extension that registered a tool.
-    pub fn tool_owner(&self, tool: &Arc<dyn AgentTool>) -> Option<String> {
-        let contents = self.contents();
-        let found = contents.tools.iter().find(|other| Arc::ptr_eq(&other.item.tool, tool))?;
-        Some(found.owner.to_string())
     }
 
     /// Registers a keyboard shortcut. The last registration of a key wins.

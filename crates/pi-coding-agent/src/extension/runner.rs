@@ -69,7 +69,6 @@ pub struct Extensions {
     /// Extensions of the session itself, which a reload keeps.
     builtins: Vec<Arc<dyn Extension>>,
     registry: Registry,
-    limit: Option<Duration>,
 }
 
 impl Extensions {
@@ -85,7 +84,7 @@ impl Extensions {
 
     /// Loads one more extension. Returns the failure if it cannot be loaded.
     pub async fn add(&mut self, extension: Arc<dyn Extension>) -> Option<ExtensionFailure> {
-        load_one(extension, &self.registry, self.standard_limit(), LoadReason::Session).await
+        load_one(extension, &self.registry, LoadReason::Session).await
     }
 
     /// Loads an extension of the session itself, which a reload keeps.
@@ -103,8 +102,7 @@ impl Extensions {
         let mut failures = Vec::new();
         self.unload();
         for extension in new.into_iter().chain(self.builtins.iter().cloned()) {
-            let limit = self.standard_limit();
-            failures.extend(load_one(extension, &fresh, limit, LoadReason::Reload).await);
+            failures.extend(load_one(extension, &fresh, LoadReason::Reload).await);
         }
         self.registry.replace_with(&fresh);
         failures
@@ -133,13 +131,6 @@ impl Extensions {
     /// Returns true if this extension is loaded.
     pub(crate) fn contains(&self, extension: &Arc<dyn Extension>) -> bool {
         self.registry.extensions().iter().any(|other| Arc::ptr_eq(other, extension))
-    }
-
-    /// Sets the time that one extension may take to answer, if its question is limited.
-    #[must_use]
-    pub fn with_time_limit(mut self, limit: Duration) -> Self {
-        self.limit = Some(limit);
-        self
     }
 
     /// Returns the registry.
@@ -240,11 +231,7 @@ impl Extensions {
 
     /// Returns the time limit of an extension; `None` if it has none.
     fn limit_of(&self, path: &str) -> Option<Duration> {
-        if self.registry.is_unlimited(path) { None } else { Some(self.standard_limit()) }
-    }
-
-    fn standard_limit(&self) -> Duration {
-        self.limit.unwrap_or(STANDARD_TIME_LIMIT)
+        if self.registry.is_unlimited(path) { None } else { Some(STANDARD_TIME_LIMIT) }
     }
 }
 
@@ -263,12 +250,17 @@ fn with_handlers<'a>(
 async fn load_one(
     extension: Arc<dyn Extension>,
     registry: &Registry,
-    limit: Duration,
     reason: LoadReason,
 ) -> Option<ExtensionFailure> {
     let path = extension.path();
     let api = ExtensionApi::new(path, registry);
-    match contain(extension.load(&api, reason), Some(limit), &DialogCounter::default()).await {
+    match contain(
+        extension.load(&api, reason),
+        Some(STANDARD_TIME_LIMIT),
+        &DialogCounter::default(),
+    )
+    .await
+    {
         Ok(()) => {
             registry.add_extension(Arc::clone(&extension));
             None

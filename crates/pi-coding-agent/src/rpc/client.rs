@@ -11,7 +11,7 @@ use pi_base::lock;
 use pi_protocol::{AgentMessage, ImageContent, Model, ThinkingLevel};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 
@@ -257,16 +257,6 @@ impl Client {
             None => Ok(()),
         }
     }
-
-    /// Answers a dialog: the fields of an `extension_ui_response` beside its id.
-    pub async fn answer_ui(&self, id: &str, mut fields: Value) -> Result<(), ClientError> {
-        if !fields.is_object() {
-            fields = json!({ "cancelled": true });
-        }
-        fields["type"] = "extension_ui_response".into();
-        fields["id"] = id.into();
-        self.send(&fields).await
-    }
 }
 
 /// Reads until the agent closes its output.
@@ -294,8 +284,4 @@ async fn read(
     lock(&waiting).take();
 }
 
-impl std::fmt::Debug for Client {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Client);

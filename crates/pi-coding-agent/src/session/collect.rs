@@ -171,11 +171,7 @@ fn missing() -> Refused {
     Refused { text: String::new(), violations }
 }
 
-impl std::fmt::Debug for ResultCollector {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ResultCollector").field("contract", &self.contract).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ResultCollector, contract);
 
 impl InvalidOutput {
     /// Returns the problems as sentences.

@@ -7,7 +7,7 @@ use pi_config::ToolChange;
 use pi_config::resources::SystemPromptOptions;
 use pi_models::ModelRegistry;
 use pi_protocol::{Model, Provider, StreamOptions, ThinkingLevel};
-use pi_session::Session;
+use pi_session::{Outline, Session};
 use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::Value;
@@ -95,6 +95,8 @@ pub struct SessionParts {
     pub models: Option<Arc<ModelRegistry>>,
     /// The log of the session.
     pub session: Session,
+    /// The outline of the log, if it is known already.
+    pub(crate) outline: Option<Outline>,
     /// The model; without one, prompts fail.
     pub model: Option<Arc<Model>>,
     /// Thinking level of the model.
@@ -149,6 +151,7 @@ impl SessionParts {
             provider,
             models: None,
             session,
+            outline: None,
             model,
             thinking_level: ThinkingLevel::Off,
             scoped_models: Vec::new(),
@@ -178,14 +181,6 @@ impl SessionParts {
     }
 }
 
-impl std::fmt::Debug for SessionParts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SessionParts").field("session", &self.session).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(SessionParts, session);
 
-impl std::fmt::Debug for LoadedResources {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoadedResources").field("commands", &self.commands).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(LoadedResources, commands);

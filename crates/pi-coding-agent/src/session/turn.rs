@@ -381,14 +381,6 @@ impl BegunTurn<'_> {
     }
 }
 
-impl std::fmt::Debug for Turn<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Turn").field("session", &self.session).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Turn<'_>, session);
 
-impl std::fmt::Debug for BegunTurn<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BegunTurn").field("disposition", &self.disposition).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(BegunTurn<'_>, disposition);

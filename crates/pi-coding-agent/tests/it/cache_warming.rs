@@ -7,11 +7,11 @@ use std::time::Duration;
 use pi_agent::{FnTool, ToolOutput};
 use pi_ai::Usage;
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::config::settings::CacheWarmingMode;
 use pi_coding_agent::extension::{
     CacheWarming, CacheWarmingAction, Extension, Extensions, Handlers, Warming,
 };
 use pi_coding_agent::session::PromptOptions;
+use pi_config::settings::CacheWarmingMode;
 use serde_json::{Value, json};
 
 use crate::test_session::TestSession;

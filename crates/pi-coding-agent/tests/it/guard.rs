@@ -92,16 +92,17 @@ impl GuardTest {
         environment.variables = Arc::new(BTreeMap::from([path]));
         environment.system_directory = self.system.then(|| self.env.path("etc"));
         let mut options = AgentOptions::new(environment);
-        options.session = SessionSelector::New;
-        options.custom_model =
+        options.session.selector = SessionSelector::New;
+        options.model.custom =
             Some(CustomModel::new(Arc::new(self.model.clone()), Arc::new(Faux::model())));
-        options.checkpoints = false;
-        options.settings = self.settings.clone();
-        options.approver.clone_from(&self.approver);
-        options.custom_tools.clone_from(&self.tools);
-        options.approve = self.trusted;
+        options.guard.checkpoints = false;
+        options.project.set_overrides(self.settings.clone());
+        options.guard.approver.clone_from(&self.approver);
+        options.tools.custom.clone_from(&self.tools);
+        options.project.set_approval(self.trusted);
         options.ui = self.ui.clone().unwrap_or(options.ui);
-        options.tools.choice = Some(pi_coding_agent::ToolChoice::Only(vec!["*".to_owned()]));
+        options.tools.selection.choice =
+            Some(pi_coding_agent::ToolChoice::Only(vec!["*".to_owned()]));
         options
     }
 
@@ -534,7 +535,7 @@ async fn extensions_ask_for_one_call_and_all_their_reasons_are_shown() {
         true => ToolDecision::block("blocked"),
         false => ToolDecision::allow(),
     };
-    options.extensions = vec![
+    options.extensions.own = vec![
         deciding("test:first", ask("first")),
         deciding("test:second", ask("second")),
         deciding("test:third", block),
@@ -573,7 +574,7 @@ async fn a_call_that_an_extension_asks_about_is_refused_unattended() {
     let rules = "[[command]]\nprefix = [\"echo\"]\ndecision = \"allow\"\n";
     let test = GuardTest::new(guard, rules);
     let mut options = test.options();
-    options.extensions =
+    options.extensions.own =
         vec![deciding("test:asking", |_| ToolDecision::ask("is this wise?", "test"))];
     let session = create_agent_session(options).await.unwrap().runtime.session();
     let (text, failed) = test.bash(&session, "echo ran").await;

@@ -21,8 +21,8 @@ async fn ask(settings: &serde_json::Value) -> String {
     env.write("home/.pi/agent/models.json", models.to_string());
     env.write("home/.pi/agent/settings.json", settings.to_string());
     let mut options = AgentOptions::new(env.environment("home/proj"));
-    options.session = SessionSelector::InMemory;
-    options.model = Some("far/m".to_owned());
+    options.session.selector = SessionSelector::InMemory;
+    options.model.requested = Some("far/m".to_owned());
     let session = create_agent_session(options).await.unwrap().runtime.session();
     session.prompt("hi", PromptOptions::default()).await.unwrap();
     let messages = session.messages();

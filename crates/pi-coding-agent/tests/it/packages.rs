@@ -21,8 +21,8 @@ async fn installed_packages_are_used_and_missing_ones_reported() {
     let settings = r#"{"packages": ["npm:@me/pack@1.0.0", "npm:missing"]}"#;
     std::fs::write(agent.join("settings.json"), settings).unwrap();
     let mut options = AgentOptions::new(Environment::new(&project, &agent));
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
     let created = create_agent_session(options).await.unwrap();
     let commands = created.runtime.session().commands();
     let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
@@ -55,10 +55,10 @@ async fn a_project_changes_the_selection_of_a_package_of_the_user() {
         );
         std::fs::write(project.join(".pi/settings.json"), own).unwrap();
         let mut options = AgentOptions::new(Environment::new(&project, &agent));
-        options.session = SessionSelector::InMemory;
-        options.approve = Some(true);
+        options.session.selector = SessionSelector::InMemory;
+        options.project.set_approval(Some(true));
         let model = CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model()));
-        options.custom_model = Some(model);
+        options.model.custom = Some(model);
         let created = create_agent_session(options).await.unwrap();
         let commands = created.runtime.session().commands();
         let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();

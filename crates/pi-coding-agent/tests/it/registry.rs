@@ -203,9 +203,9 @@ async fn a_provider_of_an_extension_answers_for_its_models() {
     });
     let env = crate::env::TestEnv::new();
     let mut options = pi_coding_agent::AgentOptions::new(env.environment("home/proj"));
-    options.model = Some("own/own-model".to_owned());
-    options.extensions = vec![Arc::new(extension)];
-    options.session = pi_coding_agent::SessionSelector::InMemory;
+    options.model.requested = Some("own/own-model".to_owned());
+    options.extensions.own = vec![Arc::new(extension)];
+    options.session.selector = pi_coding_agent::SessionSelector::InMemory;
     let created = pi_coding_agent::create_agent_session(options).await.unwrap();
     let session = created.runtime.session();
     assert_eq!(session.model().unwrap().name, "Own model");
@@ -240,10 +240,10 @@ async fn a_reload_rebuilds_the_registry() {
     let env = crate::env::TestEnv::new();
     let mut options = pi_coding_agent::AgentOptions::new(env.environment("home/proj"));
     let model = Faux::new();
-    options.custom_model =
+    options.model.custom =
         Some(pi_coding_agent::CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
-    options.extensions = vec![Arc::new(extension), Arc::new(reloading)];
-    options.session = pi_coding_agent::SessionSelector::InMemory;
+    options.extensions.own = vec![Arc::new(extension), Arc::new(reloading)];
+    options.session.selector = pi_coding_agent::SessionSelector::InMemory;
     let created = pi_coding_agent::create_agent_session(options).await.unwrap();
     let session = created.runtime.session();
     let names =

@@ -36,9 +36,9 @@ impl Server {
         let output = LineWriter::default();
         let ui = Arc::new(RpcUi::new(output.clone()));
         let mut options = AgentOptions::new(environment);
-        options.custom_model =
+        options.model.custom =
             Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
-        options.checkpoints = false;
+        options.guard.checkpoints = false;
         options.ui = ui.clone();
         change(&mut options);
         let created = create_agent_session(options).await.unwrap();
@@ -173,7 +173,7 @@ async fn events_of_a_new_session_reach_the_client_from_the_first_one() {
     };
     for command in ["new_session", "clone"] {
         let extension = Arc::new(naming());
-        let server = Server::with(|options| options.extensions = vec![extension]).await;
+        let server = Server::with(|options| options.extensions.own = vec![extension]).await;
         server.model.push(Reply::new().text("a"));
         let session = server.runtime.session();
         session.prompt("q", PromptOptions::default()).await.unwrap();

@@ -10,8 +10,8 @@ use pi_coding_agent::extension::{
 };
 use pi_coding_agent::session::{PromptOptions, SessionEvent};
 use pi_coding_agent::{
-    AgentOptions, Created, CustomModel, SessionSelector, ToolChange, ToolChoice,
-    create_agent_session,
+    AgentOptions, Created, CustomModel, Environment, Project, SessionSelector, ToolChange,
+    ToolChoice, create_agent_session,
 };
 use serde_json::json;
 
@@ -20,8 +20,8 @@ use crate::socket::{self, Server};
 
 fn options(env: &TestEnv, model: &Faux) -> AgentOptions {
     let mut options = AgentOptions::new(env.environment("home/proj"));
-    options.custom_model = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
-    options.checkpoints = false;
+    options.model.custom = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
+    options.guard.checkpoints = false;
     options
 }
 
@@ -47,7 +47,7 @@ async fn a_subscription_survives_the_replacement_of_the_session() {
         Ok(())
     });
     let mut options = options(&env, &model);
-    options.extensions = vec![Arc::new(naming)];
+    options.extensions.own = vec![Arc::new(naming)];
     let created = create_agent_session(options).await.unwrap();
     let types = record(&created);
     let old = created.runtime.session();
@@ -78,7 +78,7 @@ async fn a_command_replaces_the_session_through_its_context() {
             Ok(if keep { SwitchDecision::cancel() } else { SwitchDecision::default() })
         });
     let mut options = options(&env, &model);
-    options.extensions = vec![Arc::new(extension)];
+    options.extensions.own = vec![Arc::new(extension)];
     let created = create_agent_session(options).await.unwrap();
     let first = created.runtime.session();
     first.prompt("/fresh", PromptOptions::default()).await.unwrap();
@@ -116,8 +116,8 @@ async fn extensions_decide_about_trust_and_add_resources() {
                 std::future::ready(Ok(found))
             });
         let mut options = options(&env, &Faux::new());
-        options.extensions = vec![Arc::new(extension)];
-        options.session = SessionSelector::InMemory;
+        options.extensions.own = vec![Arc::new(extension)];
+        options.session.selector = SessionSelector::InMemory;
         let created = create_agent_session(options).await.unwrap();
         let session = created.runtime.session();
         let level = session.settings().default_thinking_level;
@@ -181,9 +181,9 @@ async fn extensions_change_and_observe_requests() {
         Ok(Payload::default())
     });
     let mut options = AgentOptions::new(env.environment("home/proj"));
-    options.model = Some("own/m".to_owned());
-    options.session = SessionSelector::InMemory;
-    options.extensions = vec![Arc::new(changing), Arc::new(broken)];
+    options.model.requested = Some("own/m".to_owned());
+    options.session.selector = SessionSelector::InMemory;
+    options.extensions.own = vec![Arc::new(changing), Arc::new(broken)];
     let created = create_agent_session(options).await.unwrap();
     let failures: Arc<Mutex<Vec<String>>> = Arc::default();
     let collected = Arc::clone(&failures);
@@ -232,9 +232,10 @@ async fn tools_run_on_the_executor_of_the_settings() {
     let mut options = options(&env, &model);
     let path = format!("{}:/usr/bin:/bin", env.path("bin").display());
     let variables = [("PATH", path.as_str()), ("LOCAL_SECRET", "hidden")];
-    options.environment.variables =
+    let variables =
         Arc::new(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
-    options.session = SessionSelector::InMemory;
+    options.project = Project::open(Environment { variables, ..options.environment().clone() });
+    options.session.selector = SessionSelector::InMemory;
     let created = create_agent_session(options).await.unwrap();
     let session = created.runtime.session();
     let command = "echo \"$PI_CODING_AGENT,$LOCAL_SECRET\" > made";
@@ -255,11 +256,13 @@ async fn background_processes_are_switched_on_like_a_tool() {
     let model = Faux::new();
     let mut options = options(&env, &model);
     let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
-    options.environment.variables = Arc::new([path].into());
-    options.session = SessionSelector::InMemory;
+    let variables = Arc::new([path].into());
+    options.project = Project::open(Environment { variables, ..options.environment().clone() });
+    options.session.selector = SessionSelector::InMemory;
     let plain = create_agent_session(options.clone()).await.unwrap().runtime.session();
     assert!(plain.all_tools().iter().all(|tool| tool.declaration().name != "process"));
-    options.tools.choice = Some(ToolChoice::Change(vec![ToolChange::Add("process".to_owned())]));
+    options.tools.selection.choice =
+        Some(ToolChoice::Change(vec![ToolChange::Add("process".to_owned())]));
     let created = create_agent_session(options).await.unwrap();
     let session = created.runtime.session();
     let background = json!({ "command": "echo up; sleep 600", "background": true });

@@ -12,9 +12,9 @@ use crate::env::TestEnv as Scratch;
 
 fn options(scratch: &Scratch, model: &Faux, selector: SessionSelector) -> AgentOptions {
     let mut options = AgentOptions::new(scratch.environment("home/proj"));
-    options.session = selector;
-    options.custom_model = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
-    options.checkpoints = false;
+    options.session.selector = selector;
+    options.model.custom = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
+    options.guard.checkpoints = false;
     options
 }
 
@@ -43,7 +43,7 @@ async fn a_new_session_records_its_model_and_level() {
     for (name, first) in [(None, &["session"][..]), (Some("Mine"), &["session", "session_info"])] {
         let (scratch, model) = (Scratch::new(), Faux::new());
         let mut options = options(&scratch, &model, SessionSelector::New);
-        options.name = name.map(str::to_owned);
+        options.session.name = name.map(str::to_owned);
         let created = create_agent_session(options).await.unwrap();
         let entries = answered(&created, &model).await;
         assert_eq!(kinds(&entries), [first, &beginning].concat());

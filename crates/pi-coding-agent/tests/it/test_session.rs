@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use pi_ai::faux::Faux;
-use pi_coding_agent::resources::Section;
-use pi_coding_agent::resources::SystemPromptOptions;
 use pi_coding_agent::session::{AgentSession, SessionParts};
+use pi_config::resources::Section;
+use pi_config::resources::SystemPromptOptions;
 use pi_session::{NewSession, Session};
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Value, json};

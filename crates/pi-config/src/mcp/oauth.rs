@@ -40,15 +40,8 @@ pub struct OauthConfig {
     pub auth_server_metadata_url: Option<String>,
 }
 
-/// Shows no secret.
-impl std::fmt::Debug for OauthConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OauthConfig")
-            .field("client_id", &self.client_id)
-            .field("registration", &self.registration)
-            .finish_non_exhaustive()
-    }
-}
+// Shows no secret.
+pi_protocol::debug_fields!(OauthConfig, client_id, registration);
 
 impl OauthConfig {
     pub(super) fn parse(fields: &Map<String, Value>) -> Result<Self, Problem> {

@@ -167,12 +167,8 @@ pub struct Launch {
     pub cwd: PathBuf,
 }
 
-/// Shows no values of variables.
-impl fmt::Debug for Launch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Launch").field("command", &self.command).finish_non_exhaustive()
-    }
-}
+// Shows no values of variables.
+pi_protocol::debug_fields!(Launch, command);
 
 impl StdioServer {
     /// Returns the program with its variables, and `~/` replaced by the home directory. Runs the

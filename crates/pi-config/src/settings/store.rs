@@ -104,7 +104,7 @@ impl SettingsChanges {
 }
 
 /// A settings file with its problems.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Layer {
     file: Option<JsonFile>,
     /// Content of the file, with old keys migrated.
@@ -198,7 +198,7 @@ impl Layer {
 
 /// The settings of the user, the project if it is trusted, and the overrides. Later ones take
 /// precedence.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SettingsStore {
     user: Layer,
     project: Layer,

@@ -6,6 +6,7 @@
 mod config;
 mod env;
 mod expansion;
+mod project;
 mod resource_files;
 mod resources;
 mod system_prompt;

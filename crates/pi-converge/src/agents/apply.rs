@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use globset::Glob;
 use pi_agent::Limits;
-use pi_coding_agent::{AgentOptions, ToolChange, ToolChoice, ToolSelection, load_settings};
+use pi_coding_agent::{AgentOptions, ToolChange, ToolChoice, ToolSelection};
 use serde_json::{Map, Value, json};
 
 use super::extension::AgentExtension;
@@ -18,22 +18,23 @@ impl AgentSet {
     pub fn apply(&self, base: &AgentOptions) -> AgentOptions {
         let Some(spec) = self.root().cloned() else { return base.clone() };
         let mut options = base.clone();
-        if options.model.is_none() && options.provider.is_none() {
-            options.model.clone_from(&spec.model);
+        if options.model.requested.is_none() && options.model.provider.is_none() {
+            options.model.requested.clone_from(&spec.model);
         }
-        options.thinking_level = options.thinking_level.or(spec.thinking);
-        options.tools = self.tools(&base.tools, Role::Root);
+        options.model.thinking_level = options.model.thinking_level.or(spec.thinking);
+        options.tools.selection = self.tools(&base.tools.selection, Role::Root);
         tighten(&mut options, &spec.policy);
         // Sub-agents are never less restricted than the agent that starts them.
         let mut for_children = base.clone();
-        for_children.settings.clone_from(&options.settings);
+        for_children.project = options.project.clone();
         match (&base.budget, &spec.limits) {
             // The limits of the spec apply to the whole session within the budget of the run.
             (Some(budget), Some(limits)) => options.budget = Some(budget.child(limits_of(limits))),
-            (_, limits) => add_limits(&mut options.settings, limits.as_ref()),
+            (_, Some(limits)) => options.project.change_overrides(|all| add_limits(all, limits)),
+            (_, None) => {}
         }
         let extension = AgentExtension::new(for_children, self.clone(), spec.max_depth);
-        options.extensions.push(Arc::new(extension));
+        options.extensions.own.push(Arc::new(extension));
         options
     }
 
@@ -147,9 +148,13 @@ pub(super) fn tighten(options: &mut AgentOptions, policy: &AgentPolicy) {
     if *policy == AgentPolicy::default() {
         return;
     }
-    let (effective, _) = load_settings(options, None, &mut Vec::new());
-    let effective = effective.combined().remove("guard").unwrap_or_default();
-    let guard = options.settings.entry("guard").or_insert_with(|| json!({}));
+    let effective = options.project.store().combined().remove("guard").unwrap_or_default();
+    options.project.change_overrides(|settings| tighten_guard(settings, &effective, policy));
+}
+
+/// Adds restrictions to the overrides of the guard. `effective` are its settings in force.
+fn tighten_guard(settings: &mut Map<String, Value>, effective: &Value, policy: &AgentPolicy) {
+    let guard = settings.entry("guard").or_insert_with(|| json!({}));
     let Value::Object(guard) = guard else { return };
     match policy.sandbox {
         Some(SandboxRestriction::ReadOnly) => {
@@ -191,8 +196,7 @@ pub(super) fn limits_of(given: &ContractLimits) -> Limits {
 }
 
 /// Adds the limits of a spec for each prompt. Limits of the options take precedence.
-fn add_limits(settings: &mut Map<String, Value>, limits: Option<&ContractLimits>) {
-    let Some(limits) = limits else { return };
+fn add_limits(settings: &mut Map<String, Value>, limits: &ContractLimits) {
     let seconds = |time: Option<crate::contract::Time>| time.map(|time| json!(time.0.as_secs()));
     let given = [
         ("maxTurns", limits.turns.map(|turns| json!(turns))),

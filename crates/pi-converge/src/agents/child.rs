@@ -141,33 +141,39 @@ fn options(
 ) -> AgentOptions {
     let ChildTask { spec, parent, .. } = task;
     let mut options = state.base.clone();
+    if let Some(project) = state.project() {
+        // The settings may have changed since the parent was started.
+        let overrides = options.project.overrides().clone();
+        options.project = project.in_directory(&options.environment().cwd);
+        options.project.set_approval(Some(project.is_trusted()));
+        options.project.set_overrides(overrides);
+    }
     let set = state.set.with_root(&spec.file);
     // The session of the parent may have another model than the options.
-    options.provider = None;
-    options.model = spec.model.clone().or_else(|| {
+    options.model.provider = None;
+    options.model.requested = spec.model.clone().or_else(|| {
         let model = parent.model()?;
         Some(format!("{}/{}", model.provider, model.id))
     });
-    options.thinking_level = Some(spec.thinking.unwrap_or_else(|| parent.thinking_level()));
-    options.tools = set.tools(&options.tools, Role::Child);
+    options.model.thinking_level = Some(spec.thinking.unwrap_or_else(|| parent.thinking_level()));
+    options.tools.selection = set.tools(&options.tools.selection, Role::Child);
     tighten(&mut options, &spec.policy);
     let mut for_children = state.base.clone();
-    for_children.settings.clone_from(&options.settings);
+    for_children.project = options.project.clone();
     let depth = state.depth.saturating_sub(1).min(spec.max_depth);
-    options.extensions.push(Arc::new(AgentExtension::new(for_children, set, depth)));
-    options.extensions.extend(judge.extension());
-    options.name = Some(format!("{}: {}", task.agent, first_line(&task.prompt)));
+    options.extensions.own.push(Arc::new(AgentExtension::new(for_children, set, depth)));
+    options.extensions.own.extend(judge.extension());
+    options.session.name = Some(format!("{}: {}", task.agent, first_line(&task.prompt)));
     // The call of the parent is announced, and a sub-agent that was interrupted starts again.
-    options.announce_calls = None;
-    options.approve = state.is_project_trusted().or(options.approve);
+    options.guard.announce_calls = None;
     options.subagent = Some(task.agent.clone());
     if let Some(guard) = parent.guard() {
-        options.approvals = guard.approvals().clone();
-        options.parent_guard = Some(Arc::clone(guard));
+        options.guard.approvals = guard.approvals().clone();
+        options.guard.parent = Some(Arc::clone(guard));
     }
     let limits = spec.limits.as_ref().map(limits_of).unwrap_or_default();
     options.budget = Some(invocation.budget.child(limits));
-    (options.session, options.session_dir) = place(task, invocation);
+    (options.session.selector, options.session.directory) = place(task, invocation);
     options
 }
 

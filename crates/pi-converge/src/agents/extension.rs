@@ -11,7 +11,7 @@ use pi_coding_agent::extension::{
 use pi_coding_agent::session::{
     AgentSession, Persistence, PromptChange, SessionEvent, WeakAgentSession,
 };
-use pi_coding_agent::{AgentOptions, WeakAgentRuntime};
+use pi_coding_agent::{AgentOptions, Project, WeakAgentRuntime};
 use tokio::sync::Semaphore;
 
 use super::apply::offered;
@@ -67,10 +67,10 @@ impl State {
         self.bound().session.upgrade()
     }
 
-    /// Returns true if the session may use the files of the project.
-    pub(super) fn is_project_trusted(&self) -> Option<bool> {
+    /// Returns the project of the session.
+    pub(super) fn project(&self) -> Option<Project> {
         let runtime = self.bound().runtime.clone();
-        Some(runtime.upgrade()?.is_project_trusted())
+        Some(runtime.upgrade()?.project())
     }
 
     /// Returns the spec that works in the session.

@@ -83,11 +83,11 @@ async fn model_of(
     base: &AgentOptions,
 ) -> Result<Option<Arc<Model>>, ToolError> {
     let Some(wanted) = &spec.model else { return Ok(None) };
-    if base.model.is_some() || base.custom_model.is_some() || session.models().is_none() {
+    if base.model.requested.is_some() || base.model.custom.is_some() || session.models().is_none() {
         return Ok(None);
     }
     let mut options = base.clone();
-    (options.model, options.provider) = (Some(wanted.clone()), None);
+    (options.model.requested, options.model.provider) = (Some(wanted.clone()), None);
     let selected = Box::pin(initial_session_model(&options)).await;
     selected.map(|(model, _)| model).map_err(|error| {
         ToolError::new(format!("The model of the agent {} cannot be used: {error}", spec.name))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::Environment;
+use pi_coding_agent::Project;
 
 use super::draft::Draft;
 
@@ -36,9 +36,10 @@ impl AgentLibrary {
 
     /// Returns the library of a user: `.pi/agents` and `.agents/agents` of the project if it is
     /// trusted, then `agents` in the user's directory.
-    pub fn of(environment: &Environment, trusted: bool) -> Self {
+    pub fn of(project: &Project) -> Self {
+        let environment = project.environment();
         let mut directories = Vec::new();
-        if trusted {
+        if project.is_trusted() {
             directories.push(environment.project_directory().join(DIRECTORY));
             directories.push(environment.cwd.join(".agents").join(DIRECTORY));
         }

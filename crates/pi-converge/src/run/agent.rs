@@ -3,7 +3,7 @@
 //! The resolved specs are kept in the directory of the run, so that a run that is resumed elsewhere
 //! continues with the same agents.
 
-use pi_coding_agent::{AgentOptions, load_settings};
+use pi_coding_agent::AgentOptions;
 
 use super::{Ended, Running};
 use crate::agents::{AgentLibrary, AgentSet};
@@ -52,9 +52,8 @@ impl Running {
 
 /// Loads a spec by its file or name.
 pub(crate) fn load(reference: &str, options: &AgentOptions) -> Result<AgentSet, Ended> {
-    let (settings, _) = load_settings(options, None, &mut Vec::new());
-    let library = AgentLibrary::of(&options.environment, settings.is_trusted());
-    library.load(reference, &options.environment.cwd).map_err(|error| {
+    let library = AgentLibrary::of(&options.project);
+    library.load(reference, &options.environment().cwd).map_err(|error| {
         Ended::new(Outcome::InvalidTask, format!("the agent spec cannot be used: {error}"))
     })
 }

@@ -24,7 +24,10 @@ impl Running {
             Err(ended) => return ended,
         };
         options.budget = Some(self.budget.clone());
-        options.extensions.extend(self.collector.as_ref().map(|collector| collector.extension()));
+        options
+            .extensions
+            .own
+            .extend(self.collector.as_ref().map(|collector| collector.extension()));
         if let Err(ended) = self.prepare(number, &mut options).await {
             return ended;
         }

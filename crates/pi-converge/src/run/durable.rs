@@ -25,15 +25,15 @@ impl Running {
         let id = format!("{}-{attempt}", self.directory.id());
         let sessions = self.directory.sessions();
         if self.resuming.is_some() {
-            let moved = relocate(&sessions, &options.environment.cwd);
+            let moved = relocate(&sessions, &options.environment().cwd);
             moved.map_err(|error| Ended::new(Outcome::Failed, error.to_string()))?;
         }
-        options.session_dir = Some(sessions.to_string_lossy().into_owned());
-        options.announce_calls = Some(self.journal.announce(&id));
-        options.session = SessionSelector::WithId(id);
+        options.session.directory = Some(sessions.to_string_lossy().into_owned());
+        options.guard.announce_calls = Some(self.journal.announce(&id));
+        options.session.selector = SessionSelector::WithId(id);
         if self.contract.policy.approval == ApprovalMode::Defer {
             let approver: Arc<dyn Approver> = self.approver.clone();
-            options.approver = Some(approver);
+            options.guard.approver = Some(approver);
         }
         Ok(())
     }

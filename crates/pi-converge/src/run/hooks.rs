@@ -69,7 +69,7 @@ impl Running {
     ) -> Result<HookResult, Ended> {
         let mut options = agent_options(&self.contract, &self.options.agent)?;
         options.tap = self.options.tape.tap();
-        let Some(hooks) = Hooks::load(&options).filter(|hooks| hooks.has(event)) else {
+        let Some(hooks) = Hooks::of(&options).filter(|hooks| hooks.has(event)) else {
             return Ok(HookResult::default());
         };
         fields.insert("run_id".to_owned(), json!(self.directory.id()));

@@ -17,27 +17,34 @@ pub(crate) fn agent_options(
     };
     let mut options = base.clone();
     if let Some(model) = &contract.model {
-        options.model = Some(model.clone());
-        options.provider = None;
+        options.model.requested = Some(model.clone());
+        options.model.provider = None;
     }
     if !contract.fallbacks.is_empty() {
-        options.fallbacks.clone_from(&contract.fallbacks);
+        options.model.fallbacks.clone_from(&contract.fallbacks);
     }
     if let Some(level) = &contract.thinking {
         let level = level.parse().map_err(|error| invalid("thinking", &error))?;
-        options.thinking_level = Some(level);
+        options.model.thinking_level = Some(level);
     }
     if let Some(tools) = &contract.tools {
         let choice = ToolChoice::parse(tools).map_err(|error| invalid("tools", &error))?;
-        options.tools.choice = Some(choice);
+        options.tools.selection.choice = Some(choice);
     }
-    options.tools.exclude.extend(contract.exclude_tools.iter().cloned());
-    add_guard_settings(contract, &mut options.settings);
-    if !contract.guardrails.is_empty() {
-        options.settings.insert("guardrails".to_owned(), json!(contract.guardrails));
-    }
-    // The budget of the run has the limits; those of the settings apply to single prompts.
-    let limits = options.settings.entry("limits").or_insert_with(|| json!({}));
+    options.tools.selection.exclude.extend(contract.exclude_tools.iter().cloned());
+    options.project.change_overrides(|settings| {
+        add_guard_settings(contract, settings);
+        if !contract.guardrails.is_empty() {
+            settings.insert("guardrails".to_owned(), json!(contract.guardrails));
+        }
+        remove_limits(settings);
+    });
+    Ok(options)
+}
+
+/// Removes the limits of single prompts: the budget of the run has its own.
+fn remove_limits(settings: &mut Map<String, Value>) {
+    let limits = settings.entry("limits").or_insert_with(|| json!({}));
     if let Value::Object(limits) = limits {
         limits.insert("detectLoops".to_owned(), json!(false));
         for key in
@@ -46,7 +53,6 @@ pub(crate) fn agent_options(
             limits.insert(key.to_owned(), json!(0));
         }
     }
-    Ok(options)
 }
 
 fn add_guard_settings(contract: &Contract, settings: &mut Map<String, Value>) {

@@ -41,7 +41,7 @@ fn read_schema(path: &Path) -> Result<Value, String> {
 impl Running {
     /// Compiles the schema of the contract.
     pub(super) fn prepare_output(&mut self) -> Result<(), Ended> {
-        let directory = &self.options.agent.environment.cwd;
+        let directory = &self.options.agent.environment().cwd;
         self.collector = collector(self.contract.output.as_ref(), directory)?.map(Arc::new);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Running {
             None => self.text.clone().unwrap_or_default(),
         };
         content.push('\n');
-        let path = self.options.agent.environment.cwd.join(file);
+        let path = self.options.agent.environment().cwd.join(file);
         match pi_fs::replace(&path, content.as_bytes()) {
             Ok(()) => ended,
             Err(error) => {

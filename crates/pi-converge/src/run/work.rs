@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use pi_coding_agent::{AgentOptions, Environment, checkpoint_directory};
+use pi_coding_agent::{AgentOptions, Environment};
+use pi_config::checkpoints::checkpoint_directory;
 
 use super::{Ended, Progress, Running};
 use crate::contract::{AttemptStrategy, OnFailure};
@@ -101,7 +102,7 @@ impl Running {
         }
         let is_kept = number > 1 && self.contract.attempts.strategy == AttemptStrategy::Continue;
         if is_kept && let Some(current) = &self.work.current {
-            options.environment.cwd = current.workspace.root().to_owned();
+            options.project = options.project.in_directory(current.workspace.root());
             return Ok(());
         }
         if let Some(last) = self.work.current.take() {
@@ -109,7 +110,7 @@ impl Running {
         }
         let (places, place) = self.places(number);
         let workspace = RunWorkspace::prepare(&self.contract.workspace, &places, place)?;
-        options.environment.cwd = workspace.root().to_owned();
+        options.project = options.project.in_directory(workspace.root());
         let directory = self.run_directory();
         let mut verifier = Verifier::new(VerifierParts {
             contract: &self.contract,
@@ -146,7 +147,7 @@ impl Running {
 
     /// Returns the places of a workspace, and the number of the attempt that it belongs to.
     fn places(&self, number: u32) -> (WorkspacePlaces, u32) {
-        let environment = &self.options.agent.environment;
+        let environment = self.options.agent.environment();
         let store = checkpoint_directory(
             &environment.agent_directory,
             &format!("run-{}", self.directory.id()),

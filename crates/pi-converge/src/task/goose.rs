@@ -126,7 +126,7 @@ impl Recipe<'_> {
             _ => Vec::new(),
         };
         for name in names.iter().filter(|name| !FIELDS.contains(&name.as_str())) {
-            let near = pi_coding_agent::suggest::nearest(name, FIELDS.iter().copied());
+            let near = pi_config::suggest::nearest(name, FIELDS.iter().copied());
             let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             self.problem(&format!("/{name}"), format!("unknown field of a recipe{hint}"));
         }

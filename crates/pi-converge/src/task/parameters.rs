@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::suggest::nearest;
+use pi_config::suggest::nearest;
 use serde_json::{Number, Value};
 
 use super::document::Problem;

@@ -3,7 +3,7 @@
 //! Reports every mistake in the order of the file. A validator lists all branches of a choice; here
 //! the keys that are present choose the branch.
 
-use pi_coding_agent::suggest::nearest;
+use pi_config::suggest::nearest;
 use pi_schema::{self as schema, Detail, Mismatch, child_pointer};
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;

@@ -3,7 +3,7 @@
 use globset::Glob;
 use pi_agent::ThinkingLevel;
 use pi_coding_agent::ToolChoice;
-use pi_coding_agent::config::settings::{Profile, SandboxMode};
+use pi_config::settings::{Profile, SandboxMode};
 use regex_lite::Regex;
 
 use crate::contract::{Check, CommandCheck, Contract, FileRules, JsonCheck, Review, WorkspaceMode};

@@ -201,20 +201,20 @@ async fn ask(
     interrupt: &CancelToken,
 ) -> Result<Answer, Unanswered> {
     let mut options = options.clone();
-    options.session = SessionSelector::InMemory;
+    options.session.selector = SessionSelector::InMemory;
     options.budget = Some(budget.clone());
-    options.tools = Default::default();
-    options.tools.none = true;
-    options.custom_tools.clear();
-    options.checkpoints = false;
+    options.tools.selection = Default::default();
+    options.tools.selection.none = true;
+    options.tools.custom.clear();
+    options.guard.checkpoints = false;
     let resources = &mut options.resources;
     resources.system_prompt = Some(SYSTEM_PROMPT.to_owned());
     resources.append_system_prompt = Some(Vec::new());
     (resources.no_skills, resources.no_prompts, resources.no_context_files) = (true, true, true);
     resources.no_mcp = true;
     if let Some(model) = &review.model {
-        options.model = Some(model.clone());
-        options.provider = None;
+        options.model.requested = Some(model.clone());
+        options.model.provider = None;
     }
     let created = Box::pin(create_agent_session(options)).await;
     let runtime = created.map_err(|error| Unanswered::Problem(error.to_string()))?.runtime;

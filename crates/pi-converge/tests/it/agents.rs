@@ -77,7 +77,7 @@ impl AgentEnv {
         environment.variables =
             Arc::new([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())].into());
         let mut options = AgentOptions::new(environment);
-        options.approve = Some(true);
+        options.project.set_approval(Some(true));
         options
     }
 
@@ -90,7 +90,7 @@ impl AgentEnv {
     ) -> Started {
         let model = Faux::responding(move |request| answer(&Seen::of(request)));
         let provider = Arc::new(model.clone());
-        options.custom_model = Some(CustomModel::new(provider, Arc::new(Faux::model())));
+        options.model.custom = Some(CustomModel::new(provider, Arc::new(Faux::model())));
         let set = self.load(spec).unwrap();
         let created = Box::pin(create_agent_session(set.apply(&options))).await.unwrap();
         Started { runtime: created.runtime, model }

@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use pi_coding_agent::AgentSession;
 use pi_coding_agent::extension::{CallableTool, Namespace};
 use pi_coding_agent::tool_search::ToolIndex;
-use pi_coding_agent::{AgentSession, suggest};
+use pi_config::suggest;
 use serde_json::{Map, Value, json};
 
 use super::typescript::{declaration, identifier};

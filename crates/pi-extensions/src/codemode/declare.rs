@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use pi_coding_agent::config::settings::{CodemodeMode, CodemodeSettings};
 use pi_coding_agent::extension::{CallableTool, Exposure, Loadout, LoadoutChange, Namespace};
+use pi_config::settings::{CodemodeMode, CodemodeSettings};
 
 use super::CODEMODE;
 use super::catalog::identifiers;

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput};
 use pi_base::lock;
-use pi_coding_agent::config::settings::{CodemodeSettings, Profile};
 use pi_coding_agent::extension::{
     Exposure, Extension, ExtensionApi, ExtensionContext, LoadReason, Reply as ExtensionReply,
     ToolRegistration, ToolWait,
 };
 use pi_coding_agent::guard::mark_untrusted;
 use pi_coding_agent::{AgentSession, BuiltinExtension};
+use pi_config::settings::{CodemodeSettings, Profile};
 use pi_protocol::{ConstrainedSampling, Effects, GrammarVariants, Tool};
 use serde_json::{Value, json};
 

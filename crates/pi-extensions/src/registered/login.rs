@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_coding_agent::models::{LoginTokens, ProviderLogin};
+use pi_models::{LoginTokens, ProviderLogin};
 use pi_protocol::CancelToken;
 use pi_web::oauth::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 use rquickjs::{Ctx, IntoJs as _, Object};

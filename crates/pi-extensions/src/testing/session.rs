@@ -129,14 +129,14 @@ async fn start(
     });
     let (model, ui) = (Faux::new(), Arc::new(ScriptedUi::default()));
     let mut options = AgentOptions::new(Environment::new(&project, directory.path().join("agent")));
-    options.session = SessionSelector::InMemory;
-    options.custom_model = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
+    options.session.selector = SessionSelector::InMemory;
+    options.model.custom = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
     options.resources.extensions =
         wanted.extensions.iter().map(|path| path.display().to_string()).collect();
-    options.open_extension = Some(Arc::new(move |source| host.open(source)));
+    options.extensions.open = Some(Arc::new(move |source, _| host.open(source)));
     options.ui = Arc::clone(&ui) as _;
     options.mode = RunMode::Rpc;
-    options.builtins.push(pi_mcp_host::builtin());
+    options.extensions.builtins.push(pi_mcp_host::builtin());
     let created = Box::pin(create_agent_session(options)).await?;
     let problems = created.diagnostics.iter().map(ToString::to_string).collect();
     Ok(TestSession { runtime: created.runtime, model, ui, problems, directory, reports })

@@ -198,12 +198,12 @@ fn careful(approver: &Arc<ScriptedApprover>) -> Setup {
     settings.insert("guard".to_owned(), json!({ "profile": "careful", "sandbox": "off" }));
     let environment = Environment::new(setup.path("project"), setup.path("home/agent"));
     let mut options = AgentOptions::new(environment);
-    options.settings = settings.clone();
+    options.project.set_overrides(settings.clone());
     setup.access = Access::guarded(Arc::new(load_guard(&options).unwrap()));
     let approver = Arc::clone(approver);
     setup.change = Box::new(move |options| {
-        options.settings = settings;
-        options.approver = Some(approver);
+        options.project.set_overrides(settings);
+        options.guard.approver = Some(approver);
     });
     setup
 }

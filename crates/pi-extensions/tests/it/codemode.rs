@@ -52,10 +52,11 @@ fn register(tool: ToolRegistration) -> Handlers {
 
 /// Adds `codemode` and the tools of the tests.
 fn enable(options: &mut AgentOptions) {
-    options.builtins = vec![codemode::builtin(Some("8".to_owned())), tool_search::builtin()];
+    options.extensions.builtins =
+        vec![codemode::builtin(Some("8".to_owned())), tool_search::builtin()];
     let add = |name: &str| ToolChange::Add(name.to_owned());
-    options.tools.choice = Some(ToolChoice::Change(vec![add("codemode")]));
-    options.custom_tools = vec![echo("echo")];
+    options.tools.selection.choice = Some(ToolChoice::Change(vec![add("codemode")]));
+    options.tools.custom = vec![echo("echo")];
     let schema = json!({ "type": "object", "properties": { "said": { "type": "number" } } });
     let structured = ToolRegistration::new(echo("struct-ured")).output_schema(schema);
     let mut listed = ToolRegistration::new(echo("listed")).exposure(Exposure::Codemode);
@@ -68,7 +69,7 @@ fn enable(options: &mut AgentOptions) {
             .into_iter()
             .try_for_each(|one| api.register_tool(one.clone()))
     });
-    options.extensions.push(Arc::new(tools));
+    options.extensions.own.push(Arc::new(tools));
 }
 
 async fn start(change: impl FnOnce(&mut AgentOptions) + 'static) -> Trial {
@@ -343,7 +344,9 @@ async fn calls_are_bounded_and_counted() {
 
     // The limits of the run count the calls of scripts.
     let trial = start(|options| {
-        options.settings = json!({ "limits": { "maxToolCalls": 5 } }).as_object().unwrap().clone();
+        options
+            .project
+            .set_overrides(json!({ "limits": { "maxToolCalls": 5 } }).as_object().unwrap().clone());
     })
     .await;
     let code = "const all = await Promise.allSettled([1, 2, 3, 4, 5, 6, 7].map(() => \
@@ -367,7 +370,7 @@ async fn nested_calls_have_events_and_records() {
             }
             Ok(ToolDecision::allow())
         });
-        options.extensions.push(Arc::new(gate));
+        options.extensions.own.push(Arc::new(gate));
     })
     .await;
     let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -462,7 +465,7 @@ async fn other_tools_say_how_scripts_call_them() {
 
     let trial = start(|options| {
         let settings = json!({ "codemode": { "mode": "only", "inlineBudget": 0 } });
-        options.settings = settings.as_object().unwrap().clone();
+        options.project.set_overrides(settings.as_object().unwrap().clone());
     })
     .await;
     run(&trial, "return await tools.echo({ say: 'x' })").await;
@@ -475,11 +478,11 @@ async fn other_tools_say_how_scripts_call_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_that_needs_codemode_activates_it() {
     let trial = start(|options| {
-        options.tools.choice = None;
+        options.tools.selection.choice = None;
         let tool = ToolRegistration::new(echo("mcp__s__echo"))
             .exposure(Exposure::Codemode)
             .reached_through("codemode");
-        options.extensions = vec![Arc::new(register(tool))];
+        options.extensions.own = vec![Arc::new(register(tool))];
     })
     .await;
     let active = |trial: &Trial| -> Vec<String> {
@@ -490,7 +493,7 @@ async fn a_tool_that_needs_codemode_activates_it() {
     let result = run(&trial, "return await tools.mcp__s__echo({ say: 'x' })").await;
     assert!(text(&result).contains("said x"));
 
-    let trial = start(|options| options.tools.choice = None).await;
+    let trial = start(|options| options.tools.selection.choice = None).await;
     assert!(!active(&trial).contains(&"codemode".to_owned()));
     let trial = start(|options| options.resources.no_extensions = true).await;
     assert!(!active(&trial).contains(&"codemode".to_owned()));

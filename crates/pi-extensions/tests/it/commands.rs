@@ -89,7 +89,7 @@ async fn servers_are_registered_and_announced() {
         }
         "#;
     let mut setup = Setup::new().extension("project/ext.ts", extension);
-    setup.change = Box::new(|options| options.builtins.push(pi_mcp_host::builtin()));
+    setup.change = Box::new(|options| options.extensions.builtins.push(pi_mcp_host::builtin()));
     let probe = Probe::of(setup).await;
     let servers = || {
         let states = pi_mcp_host::servers_of(&probe.trial.runtime.session()).unwrap().states();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use pi_coding_agent::models::CredentialName;
+use pi_models::CredentialName;
 use pi_protocol::{CancelToken, HookFuture};
 use pi_web::oauth::{Cancelled, Interaction, LoginEvent, LoginOptions, Prompt};
 use serde_json::json;
@@ -96,10 +96,12 @@ async fn start() -> Probe {
         r#"{"providers":{"fake":{"baseUrl":"http://127.0.0.1:9/v1","api":"openai-completions","apiKey":"dummy","models":[{"id":"fake-1","reasoning":true}]},"gate":{"baseUrl":"https://gate.invalid/v1","api":"openai-completions","models":[{"id":"gate-1"}]}}}"#,
     );
     setup.change = Box::new(|options| {
-        options.custom_model = None;
-        options.model = Some("own/own-1".to_owned());
-        std::sync::Arc::make_mut(&mut options.environment.variables)
+        options.model.custom = None;
+        options.model.requested = Some("own/own-1".to_owned());
+        let mut environment = options.environment().clone();
+        std::sync::Arc::make_mut(&mut environment.variables)
             .insert("OWN_KEY".to_owned(), "k".to_owned());
+        options.project = pi_coding_agent::Project::open(environment);
     });
     Probe::of(setup).await
 }

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use pi_agent::{Invocation, ToolOutput, Updates};
 use pi_ai::faux::Faux;
-use pi_coding_agent::resources::SourceInfo;
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, CustomModel, Diagnostic, Environment, SessionSelector,
     create_agent_session,
 };
+use pi_config::resources::SourceInfo;
 use pi_extensions::{
     Access, ExtensionAccess, ExtensionHost, HostOptions, Limits, ProcessOptions, Report,
 };
@@ -112,13 +112,13 @@ impl Setup {
             Environment::new(self.root.path().join("project"), self.root.path().join("home/agent"));
         let mut options = AgentOptions::new(environment);
         let model = Faux::new();
-        options.session = SessionSelector::InMemory;
-        options.custom_model =
+        options.session.selector = SessionSelector::InMemory;
+        options.model.custom =
             Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
         let paths = self.extensions.iter().map(|path| path.display().to_string());
         options.resources.extensions = paths.collect();
         let opener = host.clone();
-        options.open_extension = Some(Arc::new(move |source| opener.open(source)));
+        options.extensions.open = Some(Arc::new(move |source, _| opener.open(source)));
         (self.change)(&mut options);
         let created = create_agent_session(options).await.unwrap();
         Trial {

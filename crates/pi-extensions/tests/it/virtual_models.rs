@@ -60,8 +60,8 @@ async fn start() -> Probe {
         .extension("project/ext.ts", ROUTER)
         .file("home/agent/settings.json", r#"{"retry":{"baseDelayMs":1,"maxRetries":1}}"#);
     setup.change = Box::new(|options| {
-        options.custom_model = None;
-        options.model = Some("router/auto:high".to_owned());
+        options.model.custom = None;
+        options.model.requested = Some("router/auto:high".to_owned());
     });
     Probe::of(setup).await
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use pi_ai::providers;
-use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::{Environment, suggest};
+use pi_coding_agent::Environment;
+use pi_config::StoredCredential;
+use pi_config::suggest;
 use pi_web::oauth::{Cancelled, Interaction, Prompt, PromptKind};
 use serde_json::Map;
 

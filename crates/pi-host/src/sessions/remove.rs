@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use pi_coding_agent::{checkpoint_directory, checkpoints_directory};
+use pi_config::checkpoints::{checkpoint_directory, checkpoints_directory};
 use pi_fs::if_exists;
 use pi_session::{OpenOptions, Session, SessionError, SessionInfo};
 use pi_tools::checkpoint::{self, CheckpointError, Limits};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use pi_coding_agent::config::SettingsStore;
-use pi_coding_agent::{Environment, checkpoint_directory, checkpoints_off};
+use pi_coding_agent::Project;
+use pi_config::checkpoints::{checkpoint_directory, checkpoints_off};
 use pi_session::{SessionInfo, directory_from_text};
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, Limits};
 
@@ -41,7 +41,7 @@ impl Candidate {
         let path = store.find(reference)?;
         export::open(&path)?;
         let session = SessionInfo::read(&path)?;
-        let agent = &store.environment.agent_directory;
+        let agent = &store.project.environment().agent_directory;
         if !checkpoint_directory(agent, &session.id).is_dir() {
             return Err(UndoError::NoCheckpoints(session.id));
         }
@@ -51,15 +51,14 @@ impl Candidate {
     /// Opens the checkpoints of the session of this directory with the latest run to undo, or with
     /// the latest undo to revert. If there is none, that of the latest session with checkpoints.
     pub fn latest(
-        environment: &Environment,
+        project: &Project,
         mut sessions: Vec<SessionInfo>,
         direction: Direction,
     ) -> Result<Self, UndoError> {
-        let agent = &environment.agent_directory;
+        let agent = &project.environment().agent_directory;
         sessions.retain(|session| checkpoint_directory(agent, &session.id).is_dir());
         if sessions.is_empty() {
-            let settings = SettingsStore::load(environment, false);
-            let off = checkpoints_off(environment, settings.settings());
+            let off = checkpoints_off(project.environment(), project.settings());
             return Err(off.map_or(UndoError::NoSession, UndoError::Off));
         }
         let changed = |session: &SessionInfo| {

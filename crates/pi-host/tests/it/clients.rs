@@ -53,7 +53,7 @@ async fn recorded(session: &Hosted, count: usize) -> Vec<Value> {
 async fn clients_share_approvals_and_questions_and_follow_a_take_over() {
     let env = TestEnv::new();
     let model = Faux::new();
-    let make = || host_of(&env, &model, |options| options.extensions.push(Arc::new(asking())));
+    let make = || host_of(&env, &model, |options| options.extensions.own.push(Arc::new(asking())));
     let (one, other) = (make(), make());
     let mut plan = OpenPlan::new(env.project());
     plan.profile = Some("careful".to_owned());

@@ -25,9 +25,9 @@ impl TestEnv {
         let root = self.directory.path();
         let environment = Environment::new(self.project(), root.join("agent"));
         let mut options = AgentOptions::new(environment);
-        options.custom_model =
+        options.model.custom =
             Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
-        options.checkpoints = false;
+        options.guard.checkpoints = false;
         options
     }
 

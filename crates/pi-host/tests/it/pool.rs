@@ -26,7 +26,7 @@ pub(crate) fn host_of(env: &TestEnv, model: &Faux, change: impl FnOnce(&mut Agen
 }
 
 fn host_options(base: AgentOptions, change: impl FnOnce(&mut HostOptions)) -> HostOptions {
-    let environment = base.environment.clone();
+    let environment = base.environment().clone();
     let opener = move |request: pi_host::OpenRequest| {
         let mut options = base.clone();
         request.apply(&mut options);

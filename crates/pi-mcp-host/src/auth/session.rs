@@ -35,11 +35,7 @@ struct Parts {
     servers: Mutex<HashMap<Key, (OauthConfig, ServerTokens)>>,
 }
 
-impl std::fmt::Debug for McpAuth {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("McpAuth").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(McpAuth);
 
 /// Options of a sign-in.
 #[derive(Debug, Clone, Default)]

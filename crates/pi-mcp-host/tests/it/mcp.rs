@@ -97,13 +97,13 @@ impl McpTest {
             ("TMPDIR".to_owned(), self.env.path("tmp").to_string_lossy().into_owned()),
         ]));
         let mut options = AgentOptions::new(environment);
-        options.session = SessionSelector::New;
-        options.custom_model =
+        options.session.selector = SessionSelector::New;
+        options.model.custom =
             Some(CustomModel::new(Arc::new(self.model.clone()), Arc::new(Faux::model())));
-        options.checkpoints = false;
-        options.builtins.push(pi_mcp_host::builtin());
-        options.settings = self.settings.clone();
-        options.approver.clone_from(&self.approver);
+        options.guard.checkpoints = false;
+        options.extensions.builtins.push(pi_mcp_host::builtin());
+        options.project.set_overrides(self.settings.clone());
+        options.guard.approver.clone_from(&self.approver);
         options.ui = self.ui.clone().unwrap_or(options.ui);
         options.mode = self.mode;
         options

@@ -1,6 +1,5 @@
 //! Options of connections and calls of a client.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,16 +43,7 @@ impl ClientOptions {
     }
 }
 
-impl fmt::Debug for ClientOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientOptions")
-            .field("info", &self.info)
-            .field("capabilities", &self.capabilities)
-            .field("timeout", &self.timeout)
-            .field("known_era", &self.known_era)
-            .finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ClientOptions, info, capabilities, timeout, known_era);
 
 /// Options of one request.
 #[derive(Clone, Default)]
@@ -73,11 +63,4 @@ impl CallOptions {
     }
 }
 
-impl fmt::Debug for CallOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallOptions")
-            .field("cancel", &self.cancel)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(CallOptions, cancel, timeout);

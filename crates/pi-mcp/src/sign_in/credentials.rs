@@ -1,7 +1,5 @@
 //! The result of a sign-in, which the caller stores.
 
-use std::fmt;
-
 use pi_web::oauth::{ClientSecret, Service, Tokens};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -43,24 +41,11 @@ pub struct Client {
     pub registered_for: Option<String>,
 }
 
-/// Omits secrets from the output.
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
-            .field("issuer", &self.issuer)
-            .field("client", &self.client)
-            .field("expires", &self.expires)
-            .field("scopes", &self.scopes)
-            .finish_non_exhaustive()
-    }
-}
+// Omits secrets from the output.
+pi_protocol::debug_fields!(Credentials, issuer, client, expires, scopes);
 
-/// Shows the id only.
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+// Shows the id only.
+pi_protocol::debug_fields!(Client, id);
 
 impl Credentials {
     /// Creates credentials from an issuer and an access token. The caller sets what it has besides.

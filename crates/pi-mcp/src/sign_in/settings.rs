@@ -38,15 +38,8 @@ pub struct Settings {
     pub auth_server_metadata_url: Option<String>,
 }
 
-/// Omits secrets from the output.
-impl std::fmt::Debug for Settings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings")
-            .field("client_id", &self.client_id)
-            .field("registration", &self.registration)
-            .finish_non_exhaustive()
-    }
-}
+// Omits secrets from the output.
+pi_protocol::debug_fields!(Settings, client_id, registration);
 
 impl Settings {
     /// Returns the address of the browser's return. `former` is the port of the last sign-in, with

@@ -219,8 +219,4 @@ impl Session {
     }
 }
 
-impl fmt::Debug for HttpLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpLink").field("server", &self.server).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(HttpLink, server);

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::ConfiguredPackage;
-use pi_coding_agent::config::SettingsScope;
-use pi_coding_agent::resources::PackageLocation;
+use pi_config::SettingsScope;
+use pi_config::resources::ConfiguredPackage;
+use pi_config::resources::PackageLocation;
 use sha2::{Digest as _, Sha256};
 
 use super::PackageManager;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use pi_coding_agent::config::SettingsScope;
-use pi_coding_agent::resources::{GitLocation, PackageLocation};
+use pi_config::SettingsScope;
+use pi_config::resources::{GitLocation, PackageLocation};
 
 use super::{PackageEvent, PackageManager};
 use crate::PackageError;

@@ -1,7 +1,7 @@
 //! Updates of installed packages. Exact versions and git refs stay.
 
-use pi_coding_agent::ConfiguredPackage;
-use pi_coding_agent::resources::PackageLocation;
+use pi_config::resources::ConfiguredPackage;
+use pi_config::resources::PackageLocation;
 
 use super::{PackageEvent, PackageManager};
 use crate::PackageError;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pi_coding_agent::Environment;
+use pi_config::Environment;
 
 use crate::PackageError;
 use crate::process::{self, Output};

@@ -92,7 +92,7 @@ fn name_of(place: &str) -> Option<&str> {
         None => return None,
     };
     let is_safe = place.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    (is_safe && pi_coding_agent::resources::is_npm_name(name)).then_some(name)
+    (is_safe && pi_config::resources::is_npm_name(name)).then_some(name)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use pi_coding_agent::resources::is_npm_name;
+use pi_config::resources::is_npm_name;
 use tokio::task::JoinSet;
 
 use super::lockfile::Lockfile;

@@ -1,6 +1,6 @@
 //! The version that a dependency asks for, as `package.json` writes it.
 
-use pi_coding_agent::resources::is_npm_name;
+use pi_config::resources::is_npm_name;
 
 use super::range::Range;
 use super::version::Version;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use pi_coding_agent::Environment;
-use pi_coding_agent::config::SettingsStore;
+use pi_config::Environment;
+use pi_config::SettingsStore;
 use pi_packages::{PackageEvent, PackageManager};
 use serde_json::Value;
 

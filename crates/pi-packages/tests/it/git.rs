@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use pi_coding_agent::config::SettingsScope::User;
+use pi_config::SettingsScope::User;
 use pi_packages::{PackageError, PackageEvent};
 use serde_json::json;
 

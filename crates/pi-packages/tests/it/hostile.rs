@@ -1,6 +1,6 @@
 //! Archives that attack the machine. Each is refused as a whole.
 
-use pi_coding_agent::config::SettingsScope::User;
+use pi_config::SettingsScope::User;
 use serde_json::json;
 
 use crate::archives::{Entry, archive, block, compressed, tar};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pi_coding_agent::config::SettingsScope::{Project, User};
+use pi_config::SettingsScope::{Project, User};
 use pi_packages::{PackageError, PackageEvent};
 use serde_json::{Value, json};
 

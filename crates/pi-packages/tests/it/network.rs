@@ -1,6 +1,6 @@
 //! Downloads that fail, are interrupted, redirected or need credentials.
 
-use pi_coding_agent::config::SettingsScope::{Project, User};
+use pi_config::SettingsScope::{Project, User};
 use pi_packages::PackageError;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Dependencies: versions, places, optional and bundled ones.
 
-use pi_coding_agent::config::SettingsScope::User;
+use pi_config::SettingsScope::User;
 use pi_packages::PackageError;
 use serde_json::json;
 

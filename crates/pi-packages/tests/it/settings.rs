@@ -1,6 +1,6 @@
 //! The list of packages in the settings.
 
-use pi_coding_agent::config::SettingsScope::User;
+use pi_config::SettingsScope::User;
 use serde_json::json;
 
 use crate::env::TestEnv;

@@ -12,8 +12,8 @@ use std::cell::Cell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use pi_coding_agent::config::SettingsScope;
 use pi_coding_agent::session::{AgentSession, SessionEvent};
+use pi_config::SettingsScope;
 use pi_tui::input::Keymap;
 use pi_tui::{Block, Line, LineCache, Lines, Style, Token, View, text};
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use pi_coding_agent::config::settings::ExitOutput;
+use pi_config::settings::ExitOutput;
 use pi_tui::{Encoder, Line, View};
 
 use crate::app::App;

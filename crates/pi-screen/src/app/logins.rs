@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use pi_ai::CancelToken;
-use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::models::{
-    CredentialName, CredentialSource, LoginChoice, LoginKind, ModelRegistry, Revocation,
-};
+use pi_config::StoredCredential;
 use pi_host::browser;
 use pi_host::credentials::forms::{self, Answers, check_key, display_name};
 use pi_host::credentials::{Credentials, source_name};
+use pi_models::{
+    CredentialName, CredentialSource, LoginChoice, LoginKind, ModelRegistry, Revocation,
+};
 use pi_web::oauth::{Interaction as _, LoginOptions, Prompt, PromptKind};
 
 use crate::app::App;
@@ -21,7 +21,7 @@ use crate::panels::providers::ProviderList;
 fn registry(app: &App) -> ModelRegistry {
     match app.session.models() {
         Some(registry) => (**registry).clone(),
-        None => Credentials::open(&app.environment).registry,
+        None => Credentials::open(&app.runtime.project()).registry,
     }
 }
 
@@ -78,14 +78,14 @@ pub(crate) fn open(app: &mut App, wanted: &str) {
 
 /// Stores a key. The models of the provider are available at once.
 fn save(app: &mut App, provider: Provider, key: String) {
-    let environment = app.environment.clone();
+    let project = app.runtime.project();
     let id = provider.id.clone();
     let work = move || {
         let method = forms::find(&id, None).map_err(|error| error.to_string())?;
         let answers = Answers { secret: Some(key), ..Answers::default() };
         let credential =
             forms::credential(&id, method, answers).map_err(|error| error.to_string())?;
-        let credentials = Credentials::open(&environment);
+        let credentials = Credentials::open(&project);
         let name = CredentialName::new(id.as_str());
         credentials.save(&name, credential).map_err(|error| error.to_string())?;
         Ok::<String, String>(credentials.store.path().display().to_string())
@@ -107,16 +107,16 @@ fn stored(app: &mut App, provider: &Provider, text: &str) {
 
 /// Asks for everything that a key needs, and stores it.
 fn ask_form(app: &mut App, provider: Provider) {
-    let environment = app.environment.clone();
+    let project = app.runtime.project();
     let id = provider.id.clone();
     flow(app, provider, move |interaction, cancel| async move {
-        let asked = forms::ask(&id, None, Default::default(), &environment, &interaction);
+        let asked = forms::ask(&id, None, Default::default(), project.environment(), &interaction);
         let credential = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(None),
             credential = asked => credential.map_err(|error| error.to_string())?,
         };
-        let credentials = Credentials::open(&environment);
+        let credentials = Credentials::open(&project);
         let name = CredentialName::new(id.as_str());
         credentials.save(&name, credential).map_err(|error| error.to_string())?;
         Ok(Some(format!("in {}", credentials.store.path().display())))
@@ -135,7 +135,7 @@ fn sign_in(app: &mut App, provider: &Provider) {
         return app.error(reason.unwrap_or_else(|| format!("{} has no login", provider.name)));
     }
     let name = registry.credential_name(&provider.id);
-    let store = Credentials::open(&app.environment).store;
+    let store = Credentials::open(&app.runtime.project()).store;
     if let Ok(Some(StoredCredential::ApiKey { key: Some(_), .. })) = store.get(&name.to_string()) {
         let text = format!("A key is stored for {}", provider.name);
         return app.error_with_hint(text, Some(format!("Remove it with /logout {}", provider.id)));
@@ -231,7 +231,7 @@ fn select_model(app: &mut App, provider: &str) {
 
 /// Lets the user remove a stored credential; that of one provider if its name is given.
 pub(crate) fn close(app: &mut App, wanted: &str) {
-    let credentials = Credentials::open(&app.environment);
+    let credentials = Credentials::open(&app.runtime.project());
     let stored = match credentials.store.list() {
         Ok(stored) => stored,
         Err(error) => return app.error(error.to_string()),

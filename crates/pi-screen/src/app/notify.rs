@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use pi_coding_agent::config::settings::Notifications;
 use pi_coding_agent::session::SessionEvent;
+use pi_config::settings::Notifications;
 use pi_tui::terminal::capabilities::Notification;
 use pi_tui::terminal::sequences::{self, Activity};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use pi_coding_agent::config::SettingsScope;
+use pi_config::SettingsScope;
 
 use crate::app::App;
 use crate::preferences;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use pi_coding_agent::config::{ConfigError, TrustStore, files_that_need_trust};
 use pi_coding_agent::{AgentOptions, Environment};
+use pi_config::{ConfigError, TrustStore, files_that_need_trust};
 
 use crate::app::App;
 use crate::keys;
@@ -20,7 +20,7 @@ pub(crate) async fn ask(
     preferences: &Preferences,
     options: &mut AgentOptions,
 ) -> Result<Option<String>, Outcome> {
-    let environment = options.environment.clone();
+    let environment = options.environment().clone();
     let (keymap, _) = keys::load(&environment);
     let files = files_that_need_trust(&environment.cwd, environment.home.as_deref());
     let mut panel = trust::before_start(&environment.cwd, &files, &keymap);
@@ -28,9 +28,13 @@ pub(crate) async fn ask(
     let decision = decision.unwrap_or(Decision::Once { is_trusted: false });
     let stored = store(&environment, &decision);
     match decision {
-        Decision::Store { is_trusted, .. } if stored.is_err() => options.approve = Some(is_trusted),
-        Decision::Once { is_trusted } => options.approve = Some(is_trusted),
-        Decision::Store { .. } | Decision::Forget { .. } => {}
+        Decision::Store { is_trusted, .. } if stored.is_err() => {
+            options.project.set_approval(Some(is_trusted));
+        }
+        Decision::Once { is_trusted } => options.project.set_approval(Some(is_trusted)),
+        Decision::Store { .. } | Decision::Forget { .. } => {
+            options.project = options.project.reopened();
+        }
     }
     Ok(stored.err().map(|error| format!("the decision about trust was not stored: {error}")))
 }

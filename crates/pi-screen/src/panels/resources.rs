@@ -6,8 +6,8 @@ mod selection;
 mod tests;
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
-use pi_coding_agent::resources::PackageLocation;
+use pi_config::resources::PackageLocation;
+use pi_config::{SettingsScope, SettingsStore};
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{FilterList, ListEvent};
 use pi_tui::{Line, Style, Token, View};

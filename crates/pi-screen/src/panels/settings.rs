@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pi_ai::{Model, ThinkingLevel};
-use pi_coding_agent::config::SettingsStore;
+use pi_config::SettingsStore;
 use pi_tui::input::{Input, Keymap};
 use pi_tui::list::{Setting, SettingsEvent, SettingsList};
 use pi_tui::{Line, View};

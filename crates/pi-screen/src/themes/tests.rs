@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::SettingsStore;
+use pi_config::SettingsStore;
 use pi_tui::theme::Token;
 use pi_tui::{Color, ColorDepth};
 use serde_json::{Map, Value, json};

@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -109,11 +108,7 @@ pub struct Process {
     pub tree: ProcessTree,
 }
 
-impl fmt::Debug for Process {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Process").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Process);
 
 /// A running process with separate standard streams, for servers that talk over them.
 ///
@@ -147,11 +142,7 @@ impl PipedProcess {
     }
 }
 
-impl fmt::Debug for PipedProcess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PipedProcess").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(PipedProcess);
 
 /// A process and everything it started. Dropping the value kills all of them;
 /// [`ProcessTree::kill`] also waits until they are gone.
@@ -200,8 +191,4 @@ impl ProcessTree {
     }
 }
 
-impl fmt::Debug for ProcessTree {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProcessTree").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(ProcessTree);

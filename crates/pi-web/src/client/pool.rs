@@ -137,11 +137,7 @@ impl WebClient {
     }
 }
 
-impl std::fmt::Debug for WebClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WebClient").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(WebClient);
 
 fn build(key: &PoolKey) -> Result<reqwest::Client, String> {
     // Fails only if a provider is already installed, by this crate or by the application.

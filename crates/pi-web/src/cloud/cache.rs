@@ -4,7 +4,6 @@
 //! not kept: the next request searches again. A search that has begun comes to its end.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -104,11 +103,7 @@ impl CloudCache {
     }
 }
 
-impl fmt::Debug for CloudCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CloudCache").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(CloudCache);
 
 impl Key {
     fn new(provider: &str, surroundings: &Surroundings) -> Self {

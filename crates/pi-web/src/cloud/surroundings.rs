@@ -1,6 +1,5 @@
 //! The view that sources have of the machine: variables, files, programs and the network.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -116,8 +115,4 @@ impl Surroundings {
     }
 }
 
-impl fmt::Debug for Surroundings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings").field("home", &self.home).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Surroundings, home);

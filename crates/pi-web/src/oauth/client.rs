@@ -1,7 +1,5 @@
 //! Our client at an authorization server: configured, described by a document, or registered.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -32,12 +30,8 @@ pub(super) struct RegisteredClient {
     redirect_uri: Option<String>,
 }
 
-/// Shows the id only.
-impl fmt::Debug for RegisteredClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegisteredClient").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+// Shows the id only.
+pi_protocol::debug_fields!(RegisteredClient, id);
 
 impl RegisteredClient {
     /// Chooses the client for a login; registers one if the service wants that.

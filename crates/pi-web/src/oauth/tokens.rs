@@ -1,7 +1,5 @@
 //! The result of a login.
 
-use std::fmt;
-
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -20,9 +18,5 @@ pub struct Tokens {
     pub extra: Map<String, Value>,
 }
 
-/// Shows the end only.
-impl fmt::Debug for Tokens {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tokens").field("expires", &self.expires).finish_non_exhaustive()
-    }
-}
+// Shows the end only.
+pi_protocol::debug_fields!(Tokens, expires);

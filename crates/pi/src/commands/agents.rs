@@ -1,22 +1,18 @@
 //! `pi agents`: lists, shows and checks agent specs.
 
 use std::io::{BufWriter, Write as _};
-use std::path::Path;
 
 use pi_base::text::line;
-use pi_coding_agent::AgentOptions;
 use pi_converge::agents::{AgentLibrary, AgentSet, AgentSpec};
 use pi_tools::toolset::BUILTIN_TOOLS;
 use serde_json::json;
 
-use super::{CommandResult, Failure, success};
-use crate::environment;
+use super::{CommandResult, Failure, project, success};
 use crate::exit::note;
 use crate::flags::parse::CommandArgs;
-use crate::modes::setup::agent_library;
 
 pub(super) fn list(args: &CommandArgs) -> CommandResult {
-    let (library, _) = library()?;
+    let library = AgentLibrary::of(&project::open(args)?);
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut listed = Vec::new();
     for agent in library.list() {
@@ -95,14 +91,8 @@ fn unknown_tools(spec: &AgentSpec) -> Vec<String> {
 }
 
 fn load(args: &CommandArgs) -> Result<AgentSet, Failure> {
-    let (library, options) = library()?;
+    let project = project::open(args)?;
     let reference = args.word(0).unwrap_or_default();
-    let loaded = library.load(reference, Path::new(&options.environment.cwd));
+    let loaded = AgentLibrary::of(&project).load(reference, &project.environment().cwd);
     loaded.map_err(|error| Failure::usage(error.to_string()))
-}
-
-fn library() -> Result<(AgentLibrary, AgentOptions), Failure> {
-    let environment = environment::read().map_err(Failure::failed)?;
-    let options = AgentOptions::new(environment);
-    Ok((agent_library(&options), options))
 }

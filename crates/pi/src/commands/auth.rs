@@ -11,11 +11,10 @@ mod login;
 mod print;
 mod status;
 
-use pi_coding_agent::models::{InvalidAccount, ModelRequest, SelectModelError};
 use pi_host::credentials::Credentials;
+use pi_models::{InvalidAccount, ModelRequest, SelectModelError};
 
-use super::{CommandResult, Failure, plain, success};
-use crate::environment;
+use super::{CommandResult, Failure, plain, project, success};
 use crate::flags::parse::CommandArgs;
 
 pub(super) use change::{logout, set};
@@ -27,7 +26,7 @@ pub(super) use print::{api_key, bearer_token};
 pub(super) use status::{status, validity};
 
 fn open() -> Result<Credentials, Failure> {
-    Ok(Credentials::open(&environment::read().map_err(Failure::failed)?))
+    Ok(Credentials::open(&project::open_silently()?))
 }
 
 /// Opens the credentials with the account of `--account`.

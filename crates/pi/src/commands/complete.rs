@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_base::text;
-use pi_coding_agent::config::settings::SettingsCatalog;
-use pi_coding_agent::config::{AuthStore, SettingsStore, resolve_session_directory};
-use pi_coding_agent::models::{ModelRegistry, ModelsFile};
-use pi_coding_agent::{Environment, session_index};
+use pi_coding_agent::{Environment, Project, session_index};
+use pi_config::settings::SettingsCatalog;
+use pi_config::{AuthStore, resolve_session_directory};
 use pi_host::sessions::{ShortIds, title};
+use pi_models::{ModelRegistry, ModelsFile};
 use pi_session::ListOptions;
 use pi_tools::toolset::BUILTIN_TOOLS;
 
@@ -45,8 +45,9 @@ pub(crate) fn run(kind: &str, prefix: &str) -> ExitCode {
 /// Returns the sessions of the working directory, newest first; those of all directories if it has
 /// none.
 fn sessions(environment: &Environment) -> Vec<Candidate> {
-    let settings = SettingsStore::load(environment, false);
-    let place = resolve_session_directory(environment, None, &settings);
+    // A shell that completes a word shows no warnings.
+    let project = Project::open(environment.clone());
+    let place = resolve_session_directory(environment, None, project.store());
     let mut index = session_index(environment, place.shared.then_some(&place.path));
     let all = index.list(&ListOptions::default()).sessions;
     let short = ShortIds::new(all.iter().map(|session| session.id.clone()).collect());

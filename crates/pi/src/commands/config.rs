@@ -4,14 +4,13 @@ mod change;
 mod list;
 
 use pi_base::text;
-use pi_coding_agent::config::settings::{Setting, SettingsCatalog};
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
-use pi_coding_agent::models::schemas;
-use pi_coding_agent::{AgentOptions, Environment};
+use pi_coding_agent::Project;
+use pi_config::SettingsScope;
+use pi_config::settings::{Setting, SettingsCatalog};
+use pi_models::schemas;
 use serde_json::Value;
 
-use super::{CommandResult, Failure, success};
-use crate::environment;
+use super::{CommandResult, Failure, project, success};
 use crate::exit::{note, print};
 use crate::features::with_feature;
 use crate::flags::parse::CommandArgs;
@@ -22,22 +21,19 @@ pub(super) use list::{get, list};
 
 /// The settings of the working directory.
 struct Configuration {
-    environment: Environment,
-    store: SettingsStore,
+    project: Project,
     catalog: SettingsCatalog,
 }
 
 impl Configuration {
     /// Loads the settings as a run does. Problems of the files are reported on stderr.
     fn load() -> Result<Self, Failure> {
-        let environment = environment::read().map_err(Failure::failed)?;
-        let options = AgentOptions::new(environment.clone());
-        let mut problems = Vec::new();
-        let (store, _) = pi_coding_agent::load_settings(&options, None, &mut problems);
-        problems.extend(store.diagnostics());
-        problems.extend(store.guard_error().cloned());
-        problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
-        Ok(Self { environment, store, catalog: SettingsCatalog::new() })
+        let project = project::open_silently()?;
+        project::report(&project);
+        if let Some(problem) = project.store().guard_error() {
+            note(&format!("warning: {problem}"));
+        }
+        Ok(Self { project, catalog: SettingsCatalog::new() })
     }
 
     /// Finds a setting by its key.
@@ -67,7 +63,7 @@ impl Configuration {
 
     /// Returns the effective value of a setting and its source, if it is known.
     fn value(&self, setting: &Setting) -> Option<(Value, &'static str)> {
-        match self.store.value(&setting.path) {
+        match self.project.store().value(&setting.path) {
             Some((value, SettingsScope::User)) => Some((value, "user")),
             Some((value, SettingsScope::Project)) => Some((value, "project")),
             None => Some((setting.default.clone()?, "default")),

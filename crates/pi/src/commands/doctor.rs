@@ -1,6 +1,6 @@
 //! `pi doctor`: checks the installation and the configuration, and suggests fixes.
 //!
-//! Each check is a function from the environment to findings. No check changes anything, and none
+//! Each check is a function from the project to findings. No check changes anything, and none
 //! prints a secret.
 
 mod choices;
@@ -11,11 +11,10 @@ mod secrets;
 use std::io::{BufWriter, Write as _};
 
 use pi_base::text;
-use pi_coding_agent::{Diagnostic, Environment, Severity};
+use pi_coding_agent::{Diagnostic, Project, Severity};
 use serde_json::{Value, json};
 
-use super::{CommandResult, Failure};
-use crate::environment;
+use super::{CommandResult, project};
 use crate::exit::Exit;
 use crate::flags::parse::CommandArgs;
 
@@ -61,7 +60,7 @@ impl Finding {
     }
 }
 
-const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
+const CHECKS: &[fn(&Project) -> Vec<Finding>] = &[
     machine::program,
     files::agent_directory,
     choices::settings,
@@ -84,8 +83,8 @@ const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
 ];
 
 pub(super) fn run(args: &CommandArgs) -> CommandResult {
-    let environment = environment::read().map_err(Failure::failed)?;
-    let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&environment)).collect();
+    let project = project::open_silently()?;
+    let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&project)).collect();
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.has("json") {
         let list: Vec<Value> = findings.iter().map(to_json).collect();

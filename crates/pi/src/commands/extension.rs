@@ -137,7 +137,7 @@ fn entry_points(args: &CommandArgs) -> Result<Vec<PathBuf>, Failure> {
     if path.is_file() {
         return Ok(vec![path]);
     }
-    let files = pi_coding_agent::resources::named_extensions(&path);
+    let files = pi_config::resources::named_extensions(&path);
     if files.is_empty() {
         let problem = format!("no extension in {}", path.display());
         return Err(Failure::failed(problem));

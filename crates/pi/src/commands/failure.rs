@@ -3,9 +3,9 @@
 use std::io;
 use std::process::ExitCode;
 
-use pi_coding_agent::config::ConfigError;
 use pi_coding_agent::guard::GuardError;
-use pi_coding_agent::models::{CredentialError, SelectModelError};
+use pi_config::ConfigError;
+use pi_models::{CredentialError, SelectModelError};
 use pi_session::SessionError;
 use pi_tools::checkpoint::CheckpointError;
 

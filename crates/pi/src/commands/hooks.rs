@@ -4,22 +4,20 @@ use std::fmt::Write as _;
 
 use pi_agent::CancelToken;
 use pi_base::text;
+use pi_coding_agent::AgentOptions;
 use pi_coding_agent::hooks::{HookEvent, HookResult, Hooks, configured_hooks};
-use pi_coding_agent::{AgentOptions, load_settings};
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Map, Value, json};
 
-use super::{CommandResult, Failure};
-use crate::environment;
+use super::{CommandResult, Failure, project};
 use crate::exit::{Exit, note, print};
 use crate::flags::parse::CommandArgs;
 
 /// Lists the hooks and guardrails of this directory.
 pub(super) fn list(args: &CommandArgs) -> CommandResult {
     let options = options(args)?;
-    let (settings, _) = load_settings(&options, None, &mut Vec::new());
-    let hooks = configured_hooks(&settings);
-    let guardrails = settings.settings().guardrails.clone().unwrap_or_default();
+    let hooks = configured_hooks(options.project.store());
+    let guardrails = options.project.settings().guardrails.clone().unwrap_or_default();
     if args.has("json") {
         let hooks = hooks.iter().map(|(origin, hook)| {
             json!({
@@ -62,7 +60,7 @@ pub(super) fn list(args: &CommandArgs) -> CommandResult {
 /// Runs the hooks of an event on a sample.
 pub(super) fn test(args: &CommandArgs) -> CommandResult {
     let mut options = options(args)?;
-    options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
+    options.tools.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
     let name = args.word(0).unwrap_or_default();
     let event = HookEvent::find(name).ok_or_else(|| {
         let known: Vec<&str> = HookEvent::ALL.iter().map(|event| event.name()).collect();
@@ -75,7 +73,7 @@ pub(super) fn test(args: &CommandArgs) -> CommandResult {
     let fields = ["tool_name", "agent_name", "notification_type", "trigger", "reason", "source"];
     let given = fields.into_iter().find_map(|field| input.get(field).and_then(Value::as_str));
     let subject = args.value("matches").or(given).unwrap_or_default().to_owned();
-    let Some(hooks) = Hooks::load(&options) else {
+    let Some(hooks) = Hooks::of(&options) else {
         return Err(Failure::failed("no hooks are configured"));
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -92,16 +90,10 @@ pub(super) fn test(args: &CommandArgs) -> CommandResult {
 }
 
 fn options(args: &CommandArgs) -> Result<AgentOptions, Failure> {
-    let environment = environment::read().map_err(Failure::failed)?;
-    let mut options = AgentOptions::new(environment);
-    options.approve = match (args.has("approve"), args.has("no-approve")) {
-        (false, false) => None,
-        (approve, _) => Some(approve),
-    };
-    let (settings, _) = load_settings(&options, None, &mut Vec::new());
-    match settings.guard_error() {
+    let project = project::open(args)?;
+    match project.store().guard_error() {
         Some(problem) => Err(Failure::configuration(problem.to_string())),
-        None => Ok(options),
+        None => Ok(AgentOptions::in_project(project)),
     }
 }
 

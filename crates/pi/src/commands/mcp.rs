@@ -8,11 +8,10 @@ mod servers;
 mod sign_in;
 
 use pi_base::text;
-use pi_coding_agent::{AgentOptions, Environment, load_settings};
+use pi_coding_agent::Project;
 use pi_config::mcp::{Configuration, Scope, ServerConfig, ServerEntry, Transport};
 
-use super::{CommandResult, Failure, plain, success};
-use crate::environment;
+use super::{CommandResult, Failure, plain, project, success};
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
 
@@ -24,23 +23,21 @@ pub(super) use sign_in::{login, logout};
 
 /// The configured servers.
 struct Loaded {
-    environment: Environment,
+    project: Project,
     configuration: Configuration,
-    is_trusted: bool,
 }
 
 impl Loaded {
-    fn read() -> Result<Self, Failure> {
-        let environment = environment::read().map_err(Failure::failed)?;
-        let is_trusted = is_trusted(&environment);
-        let configuration = pi_config::mcp::load(&environment, is_trusted);
-        Ok(Self { environment, configuration, is_trusted })
+    fn read(args: &CommandArgs) -> Result<Self, Failure> {
+        let project = project::open(args)?;
+        let configuration = pi_config::mcp::load(project.environment(), project.is_trusted());
+        Ok(Self { project, configuration })
     }
 
     /// Returns a remark about servers of a project that is not trusted.
     fn untrusted(&self) -> Option<String> {
-        let path = self.environment.project_directory().join("mcp.json");
-        let is_ignored = !self.is_trusted && path.exists();
+        let path = self.project.environment().project_directory().join("mcp.json");
+        let is_ignored = !self.project.is_trusted() && path.exists();
         is_ignored
             .then(|| format!("{} is not used, because the project is not trusted", path.display()))
     }
@@ -69,11 +66,6 @@ impl Loaded {
         };
         Ok(entry)
     }
-}
-
-fn is_trusted(environment: &Environment) -> bool {
-    let options = AgentOptions::new(environment.clone());
-    load_settings(&options, None, &mut Vec::new()).0.is_trusted()
 }
 
 /// Describes the connection to a server in one line.

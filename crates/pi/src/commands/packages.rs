@@ -5,15 +5,14 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use pi_base::text::one_line;
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
-use pi_coding_agent::resources::PackageContents;
-use pi_coding_agent::{AgentOptions, ConfiguredPackage, Environment};
+use pi_coding_agent::{Environment, Project};
+use pi_config::resources::{ConfiguredPackage, PackageContents};
+use pi_config::{SettingsScope, SettingsStore};
 use pi_packages::{Changed, PackageError, PackageEvent, PackageManager};
 use serde_json::{Value, json};
 
 use super::plain::PlainWriter;
-use super::{CommandResult, Failure, success};
-use crate::environment;
+use super::{CommandResult, Failure, project, success};
 use crate::exit::{Exit, hint, note, print};
 use crate::features::with_feature;
 use crate::flags::parse::CommandArgs;
@@ -209,19 +208,11 @@ fn scope(args: &CommandArgs) -> SettingsScope {
 
 /// Loads the settings. `--approve` and `--no-approve` decide about trust in the project.
 fn load(args: &CommandArgs) -> Result<(Environment, SettingsStore), Failure> {
-    let environment = environment::read().map_err(Failure::failed)?;
-    let mut options = AgentOptions::new(environment.clone());
-    options.approve = match (args.has("approve"), args.has("no-approve")) {
-        (_, true) => Some(false),
-        (true, false) => Some(true),
-        (false, false) => None,
-    };
-    let mut problems = Vec::new();
-    let (settings, _) = pi_coding_agent::load_settings(&options, None, &mut problems);
-    problems.extend(settings.diagnostics());
-    problems.extend(settings.guard_error().cloned());
-    problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
-    Ok((environment, settings))
+    let project = project::open(args)?;
+    if let Some(problem) = project.store().guard_error() {
+        note(&format!("warning: {problem}"));
+    }
+    Ok((project.environment().clone(), project.into_store()))
 }
 
 /// Creates the package manager of the working directory.
@@ -239,9 +230,7 @@ fn check_trust(manager: &PackageManager, scope: SettingsScope) -> Result<(), Fai
 
 /// A project without settings needs no trust. With the first package it does.
 fn note_trust(environment: &Environment, scope: SettingsScope) {
-    let options = AgentOptions::new(environment.clone());
-    let (settings, _) = pi_coding_agent::load_settings(&options, None, &mut Vec::new());
-    if scope == SettingsScope::Project && !settings.is_trusted() {
+    if scope == SettingsScope::Project && !Project::open(environment.clone()).is_trusted() {
         note("the settings of this project apply after `pi trust add`");
     }
 }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use pi_agent::BoxFuture;
 use pi_base::text;
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Judgment, Outcome};
-use pi_coding_agent::{AgentOptions, Environment};
+use pi_coding_agent::{AgentOptions, Project};
 
-use super::{CommandResult, Failure, plain, sessions};
+use super::{CommandResult, Failure, plain, project, sessions};
 use crate::flags::parse::CommandArgs;
 use crate::flags::safety;
 
@@ -35,18 +35,10 @@ impl Approver for StubApprover {
 }
 
 /// Returns the options of a session in this directory that can ask for approval.
-fn options(args: &CommandArgs, environment: &Environment) -> Result<AgentOptions, Failure> {
-    let mut options = AgentOptions::new(environment.clone());
-    options.settings = safety::settings(args).map_err(Failure::usage)?;
-    options.approve = match (args.has("approve"), args.has("no-approve")) {
-        (true, true) => {
-            return Err(Failure::usage("--approve cannot be combined with --no-approve"));
-        }
-        (true, false) => Some(true),
-        (false, true) => Some(false),
-        (false, false) => None,
-    };
-    options.approver = Some(Arc::new(StubApprover));
+fn options(args: &CommandArgs, mut project: Project) -> Result<AgentOptions, Failure> {
+    project.set_overrides(safety::settings(args).map_err(Failure::usage)?);
+    let mut options = AgentOptions::in_project(project);
+    options.guard.approver = Some(Arc::new(StubApprover));
     Ok(options)
 }
 

@@ -20,8 +20,7 @@ use pi_guard::policy::Part;
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Value, json};
 
-use super::{CommandResult, Failure};
-use crate::environment;
+use super::{CommandResult, Failure, project};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
 use crate::flags::safety;
@@ -55,17 +54,18 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
 }
 
 fn prepare(args: &CommandArgs) -> Result<Run, Failure> {
-    let environment = environment::read().map_err(Failure::failed)?;
-    let cwd = environment.cwd.clone();
-    let mut options = AgentOptions::new(environment);
-    options.settings = safety::settings(args).map_err(Failure::usage)?;
-    let guard = options.settings.entry("guard").or_insert_with(|| json!({}));
+    let mut project = project::open(args)?;
+    let cwd = project.environment().cwd.clone();
+    let mut settings = safety::settings(args).map_err(Failure::usage)?;
+    let guard = settings.entry("guard").or_insert_with(|| json!({}));
     if let Value::Object(guard) = guard {
         guard.entry("sandbox").or_insert_with(|| "workspace-write".into());
         guard.entry("network").or_insert_with(|| "off".into());
         guard.insert("require".into(), args.value("require").unwrap_or("landlock").into());
     }
-    options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
+    project.set_overrides(settings);
+    let mut options = AgentOptions::in_project(project);
+    options.tools.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
     let guard = load_guard(&options)?;
     let none = || Failure::new("no sandbox is configured", Exit::SandboxUnavailable);
     let confined = guard.watched().ok_or_else(none)?;

@@ -15,8 +15,7 @@ use pi_host::sessions::{FindError, RemoveError, SessionStore};
 use pi_session::{SessionError, SessionInfo};
 
 use super::export::{redacted, to_stdout};
-use super::{CommandResult, Failure, plain, success};
-use crate::environment;
+use super::{CommandResult, Failure, plain, project, success};
 use crate::exit::{note, print};
 use crate::flags::parse::CommandArgs;
 use crate::hints::{FIND_SESSIONS, ID_OF_NAME, LONGER_ID};
@@ -65,8 +64,7 @@ impl From<ExportError> for Failure {
 
 /// Opens the sessions of the user without reading any.
 pub(super) fn open(args: &CommandArgs) -> Result<SessionStore, Failure> {
-    let environment = environment::read().map_err(Failure::failed)?;
-    Ok(SessionStore::open(environment, args.value("session-dir")))
+    Ok(SessionStore::open(project::open(args)?, args.value("session-dir")))
 }
 
 /// Lists the sessions, newest first. Unreadable files are reported on stderr.
@@ -97,7 +95,8 @@ pub(super) fn export(args: &CommandArgs) -> CommandResult {
         return to_stdout(&mut session, format);
     }
     let target = target.map_or_else(|| default_name(&source, format), PathBuf::from);
-    let path = store.environment.expand(&target.to_string_lossy(), &store.environment.cwd);
+    let environment = store.project.environment();
+    let path = environment.expand(&target.to_string_lossy(), &environment.cwd);
     to_file(&mut session, format, &path, args.has("force"))?;
     Ok(print(&format!("{}\n", target.display())))
 }

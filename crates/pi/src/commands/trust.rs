@@ -4,11 +4,11 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use pi_base::text::one_line;
-use pi_coding_agent::config::{TrustEntry, TrustStore, files_that_need_trust};
-use pi_coding_agent::{AgentOptions, Environment};
+use pi_coding_agent::{Environment, Project};
+use pi_config::{TrustEntry, TrustStore, files_that_need_trust};
 use serde_json::{Value, json};
 
-use super::{CommandResult, Failure, success};
+use super::{CommandResult, Failure, project, success};
 use crate::environment;
 use crate::exit::{hint, note, print};
 use crate::flags::parse::CommandArgs;
@@ -90,10 +90,9 @@ fn report(
     directory: &Path,
     done: &str,
 ) -> CommandResult {
-    let options =
-        AgentOptions::new(Environment { cwd: directory.to_owned(), ..environment.clone() });
-    let (settings, _) = pi_coding_agent::load_settings(&options, None, &mut Vec::new());
-    let entry = TrustEntry::new(directory, settings.is_trusted());
+    let project = Project::open(Environment { cwd: directory.to_owned(), ..environment.clone() });
+    project::report(&project);
+    let entry = TrustEntry::new(directory, project.is_trusted());
     if args.has("json") {
         return Ok(print(&format!("{}\n", to_json(&entry, environment))));
     }

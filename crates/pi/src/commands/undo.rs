@@ -39,7 +39,7 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
         Some(reference) => Candidate::of_session(&mut store, reference)?,
         None => {
             let listed = sessions::list_readable(&mut store, false);
-            Candidate::latest(&store.environment, listed, direction)?
+            Candidate::latest(&store.project, listed, direction)?
         }
     };
     if args.has("list") {

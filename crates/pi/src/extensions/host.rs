@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use pi_coding_agent::config::settings::Profile;
 use pi_coding_agent::guard::GuardPlan;
-use pi_coding_agent::{AgentOptions, OpenExtension, load_guard, load_settings};
+use pi_coding_agent::{AgentOptions, OpenExtension, load_guard};
+use pi_config::settings::Profile;
 use pi_extensions::{
     Access, AccessRule, ExtensionAccess, ExtensionHost, HostOptions, Limits, ProcessOptions, Report,
 };
@@ -15,26 +15,29 @@ use crate::exit::note;
 #[cfg(feature = "screen")]
 use crate::terminal_owner;
 
-/// Returns the function that opens extension files. The host costs nothing until it is called. The
-/// rights of extensions follow from these options: options that change later need a new function.
-pub(super) fn opener(options: &AgentOptions) -> OpenExtension {
-    let environment = &options.environment;
-    let (cwd, directory) = (environment.cwd.clone(), environment.agent_directory.clone());
-    let (host, access) = (OnceLock::new(), access_rule(options.clone()));
-    let programs = pi_tools::Host::default().with_supervisor(options.supervisor.clone());
-    Arc::new(move |source| {
-        let host = host.get_or_init(|| {
-            let options = HostOptions {
-                limits: Limits::default(),
-                process: process(&cwd),
-                programs: programs.clone(),
-                cache: Some(directory.join("cache/extensions")),
-                reporter: Arc::new(report),
-            };
-            ExtensionHost::with_access(options, Arc::clone(&access))
-        });
-        host.open(source)
-    })
+/// Returns a function that opens extension files, all of them in one host. The host costs nothing
+/// until the first call, and the rights of extensions follow from the options of that call.
+pub(super) fn opener() -> OpenExtension {
+    let host = OnceLock::new();
+    Arc::new(move |source, options| host.get_or_init(|| open_host(options)).open(source))
+}
+
+fn open_host(options: &AgentOptions) -> ExtensionHost {
+    let environment = options.environment();
+    let host = HostOptions {
+        limits: Limits::default(),
+        process: process(&environment.cwd),
+        programs: pi_tools::Host::default().with_supervisor(options.tools.supervisor.clone()),
+        cache: Some(environment.agent_directory.join("cache/extensions")),
+        reporter: Arc::new(report),
+    };
+    // Without the extensions of the options and what opens them, which would keep the host alive.
+    let mut guarded = AgentOptions::in_project(options.project.clone());
+    guarded.tools.supervisor.clone_from(&options.tools.supervisor);
+    guarded.guard.approver.clone_from(&options.guard.approver);
+    guarded.guard.approvals = options.guard.approvals.clone();
+    guarded.guard.checkpoints = options.guard.checkpoints;
+    ExtensionHost::with_access(host, access_rule(guarded))
 }
 
 /// Returns the rule for the rights of extensions: trusted code, as in pi, unless a profile
@@ -44,8 +47,7 @@ fn access_rule(options: AgentOptions) -> AccessRule {
     let access = OnceLock::new();
     Arc::new(move |source| {
         let access = access.get_or_init(|| {
-            let (settings, _) = load_settings(&options, None, &mut Vec::new());
-            let plan = GuardPlan::new(settings.settings(), &options.environment);
+            let plan = GuardPlan::new(options.project.settings(), options.environment());
             if plan.profile == Profile::Explore {
                 return Access::trusted();
             }
@@ -55,7 +57,7 @@ fn access_rule(options: AgentOptions) -> AccessRule {
                 Err(_) => Access::denied(),
             }
         });
-        ExtensionAccess::of_package(access.clone(), source, &options.environment)
+        ExtensionAccess::of_package(access.clone(), source, options.environment())
     })
 }
 

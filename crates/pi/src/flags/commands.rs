@@ -2,7 +2,7 @@
 //!
 //! Only the first argument can be a command: in `pi -p list` and `pi -- list`, `list` is a message.
 
-use pi_coding_agent::config::settings::RequiredLevel;
+use pi_config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};

@@ -4,7 +4,7 @@
 //! Within a group, the order is that of the help.
 
 use pi_coding_agent::ToolChoice;
-use pi_coding_agent::models::InvalidAccount;
+use pi_models::InvalidAccount;
 
 use super::{Completes, Flag, Group};
 use crate::arguments::{Arguments, Mode};
@@ -106,25 +106,25 @@ const OPTIONS: &[Setting] = &[
             .takes("PATTERN")
             .completes(Completes::Models)
             .details("A thinking level may follow a colon, as in sonnet:high."),
-        Value(|a, model| a.model = Some(model)),
+        Value(|a, model| a.model.requested = Some(model)),
     ),
     option(
         Flag::new("provider", Model, "Provider of --model").takes("NAME").completes(Completes::Providers),
-        Value(|a, provider| a.provider = Some(provider)),
+        Value(|a, provider| a.model.provider = Some(provider)),
     ),
     option(
         Flag::new("models", Model, "Models to choose from and to cycle through, separated by commas")
             .takes("PATTERNS")
             .completes(Completes::Models)
             .details("Ids, parts of names, or patterns with *. A thinking level may follow each after a colon."),
-        Value(|a, models| a.models = Some(list(&models))),
+        Value(|a, models| a.model.scope = Some(list(&models))),
     ),
     option(
         Flag::new("fallback", Model, "Model that continues if the model is overloaded, out of quota or down")
             .takes("MODEL")
             .completes(Completes::Models)
             .details("Repeat it for several successors, which are tried in order. A thinking level may follow a colon."),
-        Value(|a, model| a.fallbacks.push(model)),
+        Value(|a, model| a.model.fallbacks.push(model)),
     ),
     option(
         Flag::new("thinking", Model, "Thinking level: off, minimal, low, medium, high, xhigh or max")
@@ -136,7 +136,7 @@ const OPTIONS: &[Setting] = &[
                 let levels = LEVELS.join(", ");
                 format!("Invalid thinking level \"{level}\". Valid values: {levels}")
             });
-            a.thinking = Some(parsed?);
+            a.model.thinking_level = Some(parsed?);
             Ok(())
         }),
     ),
@@ -144,7 +144,7 @@ const OPTIONS: &[Setting] = &[
         Flag::new("api-key", Model, "API key for this run; it is not stored")
             .takes("KEY")
             .details("Other users of the machine can see it in the process list; prefer the provider's environment variable."),
-        Value(|a, key| a.api_key = Some(key.into())),
+        Value(|a, key| a.model.api_key = Some(key.into())),
     ),
     option(
         Flag::new("account", Model, "Account of a provider to use: PROVIDER@NAME, such as openai@work")
@@ -152,7 +152,7 @@ const OPTIONS: &[Setting] = &[
             .repeats()
             .details("Accounts are entries of auth.json, added with `pi auth login PROVIDER --account NAME`. The name default is the entry without an account. The setting `accounts` chooses for a project; --model PROVIDER@NAME/MODEL chooses too."),
         Checked(|a, text| {
-            a.accounts.push(text.parse().map_err(|error: InvalidAccount| error.to_string())?);
+            a.model.accounts.push(text.parse().map_err(|error: InvalidAccount| error.to_string())?);
             Ok(())
         }),
     ),
@@ -161,7 +161,7 @@ const OPTIONS: &[Setting] = &[
             .takes("TEXT")
             .files()
             .details("TEXT is the text itself or a file that contains it."),
-        Value(|a, text| a.system_prompt = Some(text)),
+        Value(|a, text| a.resources.system_prompt = Some(text)),
     ),
     option(
         Flag::new("append-system-prompt", Prompt, "Append text to the system prompt")
@@ -169,7 +169,7 @@ const OPTIONS: &[Setting] = &[
             .files()
             .repeats()
             .details("TEXT is the text itself or a file that contains it."),
-        Value(|a, text| a.append_system_prompt.push(text)),
+        Value(|a, text| a.resources.append_system_prompt.get_or_insert_default().push(text)),
     ),
     option(
         Flag::new("continue", Session, "Continue the latest session of this directory").short("c"),
@@ -245,26 +245,26 @@ const OPTIONS: &[Setting] = &[
     option(Flag::new("no-tools", Tools, "Disable all tools").short("nt"), Switch(|a| a.tools.none = true)),
     option(
         Flag::new("skill", Resources, "Load a skill file or a directory of skills").takes("PATH").files().repeats(),
-        Value(|a, path| a.skills.paths.push(path)),
+        Value(|a, path| a.resources.skills.push(path)),
     ),
     option(
         Flag::new("no-skills", Resources, "Disable the discovery of skills").short("ns"),
-        Switch(|a| a.skills.no_discovery = true),
+        Switch(|a| a.resources.no_skills = true),
     ),
     option(
         Flag::new("prompt-template", Resources, "Load a prompt template or a directory of templates")
             .takes("PATH")
             .files()
             .repeats(),
-        Value(|a, path| a.prompt_templates.paths.push(path)),
+        Value(|a, path| a.resources.prompts.push(path)),
     ),
     option(
         Flag::new("no-prompt-templates", Resources, "Disable the discovery of prompt templates").short("np"),
-        Switch(|a| a.prompt_templates.no_discovery = true),
+        Switch(|a| a.resources.no_prompts = true),
     ),
     option(
         Flag::new("no-context-files", Resources, "Do not read AGENTS.md and CLAUDE.md").short("nc"),
-        Switch(|a| a.no_context_files = true),
+        Switch(|a| a.resources.no_context_files = true),
     ),
     option(
         Flag::new("extension", Resources, "Load an extension: a file or a directory")
@@ -272,13 +272,13 @@ const OPTIONS: &[Setting] = &[
             .takes("PATH")
             .files()
             .repeats(),
-        Value(|a, source| a.extensions.paths.push(source)),
+        Value(|a, source| a.resources.extensions.push(source)),
     ),
     option(
         Flag::new("no-extensions", Resources, "Disable the discovery of extensions").short("ne"),
-        Switch(|a| a.extensions.no_discovery = true),
+        Switch(|a| a.resources.no_extensions = true),
     ),
-    option(Flag::new("no-mcp", Resources, "Disable MCP servers"), Switch(|a| a.no_mcp = true)),
+    option(Flag::new("no-mcp", Resources, "Disable MCP servers"), Switch(|a| a.resources.no_mcp = true)),
     option(
         Flag::new("approve", Resources, "Trust the project's settings and resources for this run").short("a"),
         Switch(|a| a.approve = Some(true)),

@@ -1,7 +1,7 @@
 //! The safety options. Each sets a key of the settings group `guard` for this run. Some commands
 //! accept them as well.
 
-use pi_coding_agent::config::settings::{ApprovalPolicy, Profile, SandboxMode};
+use pi_config::settings::{ApprovalPolicy, Profile, SandboxMode};
 use serde_json::{Map, Value as Json, json};
 
 use super::options::{Set, Setting, list, option};

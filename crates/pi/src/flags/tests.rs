@@ -10,7 +10,7 @@ use super::commands::COMMANDS;
 use super::options::{Set, all};
 use super::parse::{Request, parse, parse_arguments};
 use super::{Command, Flag, Group, Value};
-use crate::arguments::{Arguments, Mode, Resource, UnknownOption};
+use crate::arguments::{Arguments, Mode, UnknownOption};
 
 fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()
@@ -77,9 +77,9 @@ fn as_observed(a: &Arguments, errors: usize) -> Json {
         }
     };
     let texts = [
-        ("provider", &a.provider),
-        ("model", &a.model),
-        ("systemPrompt", &a.system_prompt),
+        ("provider", &a.model.provider),
+        ("model", &a.model.requested),
+        ("systemPrompt", &a.resources.system_prompt),
         ("session", &a.session),
         ("sessionId", &a.session_id),
         ("fork", &a.fork),
@@ -100,21 +100,22 @@ fn as_observed(a: &Arguments, errors: usize) -> Json {
         ("noSession", a.no_session),
         ("noTools", a.tools.none),
         ("noBuiltinTools", a.tools.no_builtin),
-        ("noContextFiles", a.no_context_files),
-        ("noMcp", a.no_mcp),
+        ("noContextFiles", a.resources.no_context_files),
+        ("noMcp", a.resources.no_mcp),
         ("offline", a.offline),
         ("verbose", a.verbose),
     ];
     switches.into_iter().for_each(|(name, on)| put(name, json!(on)));
-    let resources: [(&str, &str, &Resource); 4] = [
-        ("extensions", "noExtensions", &a.extensions),
-        ("skills", "noSkills", &a.skills),
-        ("promptTemplates", "noPromptTemplates", &a.prompt_templates),
-        ("themes", "noThemes", &a.screen.themes),
+    let (given, themes) = (&a.resources, &a.screen.themes);
+    let resources = [
+        ("extensions", "noExtensions", &given.extensions, given.no_extensions),
+        ("skills", "noSkills", &given.skills, given.no_skills),
+        ("promptTemplates", "noPromptTemplates", &given.prompts, given.no_prompts),
+        ("themes", "noThemes", &themes.paths, themes.no_discovery),
     ];
-    for (paths, none, resource) in resources {
-        put(paths, json!(resource.paths));
-        put(none, json!(resource.no_discovery));
+    for (name, none, paths, no_discovery) in resources {
+        put(name, json!(paths));
+        put(none, json!(no_discovery));
     }
     let tools = a.tools.choice.as_ref().map(|choice| match choice {
         ToolChoice::Only(names) => names.clone(),
@@ -128,10 +129,10 @@ fn as_observed(a: &Arguments, errors: usize) -> Json {
     });
     put("tools", json!(tools));
     put("excludeTools", json!(a.tools.exclude));
-    put("models", json!(a.models));
-    put("appendSystemPrompt", json!(a.append_system_prompt));
-    put("apiKey", json!(a.api_key.as_ref().map(|key| key.expose_secret())));
-    put("thinking", json!(a.thinking.map(|level| level.to_string())));
+    put("models", json!(a.model.scope));
+    put("appendSystemPrompt", json!(a.resources.append_system_prompt.clone().unwrap_or_default()));
+    put("apiKey", json!(a.model.api_key.as_ref().map(|key| key.expose_secret())));
+    put("thinking", json!(a.model.thinking_level.map(|level| level.to_string())));
     let mode = |mode| match mode {
         Mode::Text => "text",
         Mode::Json => "json",

@@ -67,16 +67,16 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
 async fn perform(args: &CommandArgs, environment: Environment) -> ExitCode {
     let workspace = environment.cwd.clone();
     let mut options = AgentOptions::new(environment);
-    options.name = Some("pi demo".to_owned());
+    options.session.name = Some("pi demo".to_owned());
     options.ui = Arc::new(StderrUi);
     #[cfg(feature = "mcp")]
-    options.builtins.push(pi_mcp_host::builtin());
-    options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
-    options.thinking_level = args.value("thinking").and_then(|level| level.parse().ok());
+    options.extensions.builtins.push(pi_mcp_host::builtin());
+    options.tools.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
+    options.model.thinking_level = args.value("thinking").and_then(|level| level.parse().ok());
     match args.value("model") {
-        Some(model) => options.model = Some(model.to_owned()),
+        Some(model) => options.model.requested = Some(model.to_owned()),
         None => {
-            options.custom_model =
+            options.model.custom =
                 Some(CustomModel::new(Arc::new(scripted()), Arc::new(Faux::model())));
         }
     }

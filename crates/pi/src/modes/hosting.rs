@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::models::{SelectModelError, UnusableModel};
 use pi_coding_agent::session::SessionEvent;
-use pi_coding_agent::{CreateError, Environment, SelectSessionError};
+use pi_coding_agent::{CreateError, Environment, Project, SelectSessionError};
 use pi_host::sessions::shared_directory;
 use pi_host::{HostOptions, OpenError, OpenRequest, Opened};
+use pi_models::{SelectModelError, UnusableModel};
 
 use super::setup::{self, Agent, Refused};
 use crate::arguments::Arguments;
@@ -18,7 +18,8 @@ pub(super) fn host(
     environment: Environment,
     mode: RunMode,
 ) -> HostOptions {
-    let session_directory = shared_directory(&environment, arguments.session_dir.as_deref());
+    let project = Project::open(environment.clone());
+    let session_directory = shared_directory(&project, arguments.session_dir.as_deref());
     let base = environment.clone();
     let opener = move |request| {
         let (arguments, base) = (Arc::clone(&arguments), base.clone());

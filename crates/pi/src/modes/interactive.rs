@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use pi_coding_agent::Environment;
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::extension::RunMode;
+use pi_coding_agent::{AgentOptions, Environment};
+use pi_config::{SettingsScope, SettingsStore};
 use pi_screen::{Agent, FirstPrompt, Program, ScreenOptions, StartError};
 
 use super::{input, setup};
@@ -27,7 +27,7 @@ const PROGRAM: Program = Program {
 };
 
 /// Runs the interactive mode.
-pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+pub(super) async fn run(arguments: &Arguments, agent: AgentOptions) -> ExitCode {
     let screen = &arguments.screen;
     let options = ScreenOptions {
         mode: screen.mode.clone(),
@@ -51,7 +51,6 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
         let prompts = prompts.into_iter();
         Ok(prompts.map(|prompt| FirstPrompt { text: prompt.text, images: prompt.images }).collect())
     };
-    let agent = setup::options(arguments, environment);
     report(pi_screen::run(PROGRAM, options, agent, create, prompts).await, setup::Refused::report)
 }
 

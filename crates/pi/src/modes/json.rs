@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_coding_agent::Environment;
-use pi_coding_agent::config::settings::Profile;
+use pi_coding_agent::AgentOptions;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::rpc::LineWriter;
 use pi_coding_agent::session::AgentSession;
+use pi_config::settings::Profile;
 use pi_protocol::CancelToken;
 
 use super::input::{Prompt, prompts};
@@ -16,20 +16,16 @@ use super::progress::{self, Detail, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
-use crate::exit::{Exit, fail, on_write_error};
+use crate::exit::{Exit, Failure, on_write_error};
 
 /// Runs the prompts and writes every event.
-pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
-    let created = match create(arguments, environment, Arc::new(StderrUi), RunMode::Json).await {
-        Ok(created) => created,
-        Err(exit) => return exit,
-    };
+pub(super) async fn run(arguments: &Arguments, options: AgentOptions) -> Result<ExitCode, Failure> {
+    let created = create(arguments, options, Arc::new(StderrUi), RunMode::Json).await?;
     let session = created.runtime.session();
-    let prompts = match prompts(arguments, &session).await {
-        Ok(prompts) if prompts.is_empty() => return no_prompt().report(),
-        Ok(prompts) => prompts,
-        Err(error) => return fail(&error, Exit::Failed),
-    };
+    let prompts = prompts(arguments, &session).await?;
+    if prompts.is_empty() {
+        return Err(no_prompt());
+    }
     let output = LineWriter::default();
     // No event is written before this line.
     let _ = session.with_log(|log| output.add(log.header()));
@@ -41,8 +37,8 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     progress::show(&created.runtime, detail, false);
     let guarded = session.guard().is_some_and(|guard| guard.plan().profile != Profile::Explore);
     let reports_failure = arguments.fail || guarded;
-    until_signal(&created.runtime, Box::pin(write(session, prompts, &output, reports_failure)))
-        .await
+    let written = Box::pin(write(session, prompts, &output, reports_failure));
+    Ok(until_signal(&created.runtime, written).await)
 }
 
 async fn write(

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_coding_agent::config::AuthStore;
-use pi_coding_agent::models::{ModelRegistry, ModelsFile, model_rows, model_table};
 use pi_coding_agent::session::SessionEvent;
-use pi_coding_agent::{Environment, add_registered_providers, load_settings};
+use pi_coding_agent::{Environment, add_registered_providers};
+use pi_config::AuthStore;
+use pi_models::{ModelRegistry, ModelsFile, model_rows, model_table};
 
 use super::packages;
 use super::setup::{self, Refused};
@@ -20,9 +20,9 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, search:
     let auth = AuthStore::new(&environment.agent_directory);
     auth.check().iter().for_each(|problem| note(&format!("warning: {problem}")));
     let mut options = setup::options(arguments, environment.clone());
-    let (settings, _) = load_settings(&options, None, &mut Vec::new());
-    let registry =
-        ModelRegistry::new(environment, file, Arc::new(auth)).with_settings(settings.settings());
+    options.project.problems().iter().for_each(|problem| note(&format!("warning: {problem}")));
+    let registry = ModelRegistry::new(environment, file, Arc::new(auth))
+        .with_settings(options.project.settings());
     let packages = match packages::prepare(arguments.offline, &mut options).await {
         Ok(packages) => packages,
         Err(error) => return Refused::Package(error).report(),

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use pi_coding_agent::resources::PackageLocation;
-use pi_coding_agent::{AgentOptions, Diagnostic, load_settings};
+use pi_coding_agent::{AgentOptions, Diagnostic};
+use pi_config::resources::PackageLocation;
 use pi_packages::{PackageError, PackageEvent, PackageManager};
 
 /// What the start has to say about packages.
@@ -27,14 +27,14 @@ impl Packages {
 }
 
 /// Installs the packages that the settings name and that are missing, and those of `-e`. Without
-/// packages this reads the settings and nothing else.
+/// packages this reads nothing.
 pub(super) async fn prepare(
     is_offline: bool,
     options: &mut AgentOptions,
 ) -> Result<Packages, PackageError> {
-    let (settings, _) = load_settings(options, None, &mut Vec::new());
+    let settings = options.project.store().clone();
     let is_unattended = settings.settings().is_unattended();
-    let environment = options.environment.clone();
+    let environment = options.environment().clone();
     let is_offline = is_offline || environment.is_offline();
     let (sender, events) = std::sync::mpsc::channel();
     // A receiver that is gone misses nothing.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use pi_agent::Outcome;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentRuntime, Environment, load_settings};
+use pi_coding_agent::{AgentOptions, AgentRuntime, Project};
 use pi_host::provider_errors::explain_last;
 use pi_protocol::CancelToken;
 
@@ -22,14 +22,15 @@ use super::progress::{self, Detail};
 use super::setup;
 use super::streamed::StreamedAnswer;
 use crate::arguments::Arguments;
-use crate::exit::{Exit, fail};
+use crate::exit::{Exit, Failure};
 use crate::hints::Hint as _;
 use crate::input_lines::Lines;
 use crate::plain::PlainWriter;
 use questions::PlainUi;
 
 /// Returns why the plain loop is used instead of the screen, if it is.
-pub(super) fn reason(arguments: &Arguments, environment: &Environment) -> Option<&'static str> {
+pub(super) fn reason(arguments: &Arguments, project: &Project) -> Option<&'static str> {
+    let environment = project.environment();
     let is_on = |name: &str| environment.variable(name).is_some_and(|value| value == "1");
     if arguments.screen.accessible || is_on("ACCESSIBLE") {
         return Some("Plain output, as requested.");
@@ -40,23 +41,18 @@ pub(super) fn reason(arguments: &Arguments, environment: &Environment) -> Option
         }
         Some(_) => {}
     }
-    let options = setup::options(arguments, environment.clone());
-    let (settings, _) = load_settings(&options, None, &mut Vec::new());
-    settings.settings().screen.accessible.then_some("Plain output, as the settings say.")
+    project.settings().screen.accessible.then_some("Plain output, as the settings say.")
 }
 
 /// Runs the loop until the user leaves.
-pub(super) async fn run(arguments: &Arguments, environment: Environment, reason: &str) -> ExitCode {
-    let lines = match Lines::start() {
-        Ok(lines) => lines,
-        Err(error) => return fail(&format!("cannot read the terminal: {error}"), Exit::Failed),
-    };
+pub(super) async fn run(
+    arguments: &Arguments,
+    options: AgentOptions,
+    reason: &str,
+) -> Result<ExitCode, Failure> {
+    let lines = Lines::start().map_err(|error| format!("cannot read the terminal: {error}"))?;
     let ui = Arc::new(PlainUi::new(lines.clone()));
-    let agent = match setup::create(arguments, environment, ui, RunMode::Tui).await {
-        Ok(agent) => agent,
-        Err(exit) => return exit,
-    };
-    let runtime = agent.runtime;
+    let runtime = setup::create(arguments, options, ui, RunMode::Tui).await?.runtime;
     let detail = if arguments.verbose { Detail::Requests } else { Detail::Tools };
     progress::show_lines(&runtime, detail);
     if let Some(streamed) = StreamedAnswer::new() {
@@ -64,11 +60,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, reason:
     }
     say(reason);
     say("Type a message and press enter. /help lists the commands; /quit leaves.");
-    let first = match prompts(arguments, &runtime.session()).await {
-        Ok(prompts) => prompts,
-        Err(error) => return fail(&error, Exit::Failed),
-    };
-    for prompt in first {
+    for prompt in prompts(arguments, &runtime.session()).await? {
         submit(&runtime, prompt).await;
     }
     while let Some(line) = next(&lines).await {
@@ -89,7 +81,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, reason:
         say(&format!("To resume this session: pi --session {}", runtime.session().id()));
     }
     runtime.shut_down().await;
-    Exit::Completed.into()
+    Ok(Exit::Completed.into())
 }
 
 /// Asks for the next message. An interrupt leaves.

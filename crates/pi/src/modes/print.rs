@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pi_agent::{AgentMessage, Limit, Outcome};
 use pi_ai::{AssistantBlock, AssistantMessage, StopReason};
-use pi_coding_agent::Environment;
+use pi_coding_agent::AgentOptions;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::{AgentSession, EndedTurn, PromptOptions, Turn};
 use pi_host::provider_errors::{Explanation, explain_last};
@@ -19,32 +19,29 @@ use super::setup::create;
 use super::signals::until_signal;
 use super::streamed::StreamedAnswer;
 use crate::arguments::Arguments;
-use crate::exit::{Exit, Failure, fail, note, on_write_error};
+use crate::exit::{Exit, Failure, note, on_write_error};
 use crate::flags::suggest;
 use crate::hints::Hint as _;
 use crate::plain::PlainWriter;
 
 /// Submits the prompts and prints the last answer.
-pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+pub(super) async fn run(arguments: &Arguments, options: AgentOptions) -> Result<ExitCode, Failure> {
     if arguments.output.is_structured() {
-        return structured::run(arguments, environment).await;
+        return Ok(structured::run(arguments, options).await);
     }
-    let created = match create(arguments, environment, Arc::new(StderrUi), RunMode::Print).await {
-        Ok(created) => created,
-        Err(exit) => return exit,
-    };
+    let created = create(arguments, options, Arc::new(StderrUi), RunMode::Print).await?;
     let session = created.runtime.session();
-    let prompts = match prompts(arguments, &session).await {
-        Ok(prompts) if prompts.is_empty() => return no_prompt().report(),
-        Ok(prompts) => prompts,
-        Err(error) => return fail(&error, Exit::Failed),
-    };
+    let prompts = prompts(arguments, &session).await?;
+    if prompts.is_empty() {
+        return Err(no_prompt());
+    }
     let streamed = StreamedAnswer::new().map(Arc::new);
     progress::show(&created.runtime, Detail::of_run(arguments.verbose), streamed.is_some());
     if let Some(streamed) = &streamed {
         created.runtime.add_listener(Arc::clone(streamed) as Arc<_>).forever();
     }
-    until_signal(&created.runtime, Box::pin(answer(session, prompts, streamed.as_deref()))).await
+    let answered = Box::pin(answer(session, prompts, streamed.as_deref()));
+    Ok(until_signal(&created.runtime, answered).await)
 }
 
 /// Reports that there is nothing to submit.

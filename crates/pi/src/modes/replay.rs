@@ -14,6 +14,7 @@ use serde_json::json;
 use super::setup;
 use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, note, print};
+use crate::extensions;
 use crate::flags::parse::CommandArgs;
 
 /// Levels of directories below which `--all` looks for recordings.
@@ -121,9 +122,10 @@ async fn replay(
     let mut agent = setup::options(&Arguments::default(), environment);
     agent.ui = Arc::new(NoUi);
     agent.mode = RunMode::Print;
+    agent.extensions.open = extensions::opener_with(agent.clone());
     if plan.live_from.is_none() {
         // A model is selected only if it has a key; the replay sends no request.
-        agent.api_key = Some(SecretString::from("no-request-of-a-replay-needs-a-key"));
+        agent.model.api_key = Some(SecretString::from("no-request-of-a-replay-needs-a-key"));
     }
     let mut options = RunOptions::new(agent);
     options.version = env!("CARGO_PKG_VERSION").to_owned();

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_coding_agent::Environment;
+use pi_coding_agent::AgentOptions;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::rpc::{Ended, LineWriter, RpcUi, serve};
 use tokio::io::BufReader;
@@ -12,17 +12,13 @@ use super::progress::{self, Detail};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
-use crate::exit::{Exit, fail};
+use crate::exit::{Exit, Failure, fail};
 
 /// Serves requests until the input ends.
-pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+pub(super) async fn run(arguments: &Arguments, options: AgentOptions) -> Result<ExitCode, Failure> {
     let output = LineWriter::default();
     let ui = Arc::new(RpcUi::new(output.clone()));
-    let created =
-        match create(arguments, environment, Arc::clone(&ui) as Arc<_>, RunMode::Rpc).await {
-            Ok(created) => created,
-            Err(exit) => return exit,
-        };
+    let created = create(arguments, options, Arc::clone(&ui) as Arc<_>, RunMode::Rpc).await?;
     // A client that is gone ends the server.
     let _ = created.notices.iter().try_for_each(|notice| output.add(notice));
     let runtime = created.runtime;
@@ -37,5 +33,5 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
             Ended::Failed(error) => fail(&format!("cannot read the input: {error}"), Exit::Failed),
         }
     };
-    until_signal(&runtime, served).await
+    Ok(until_signal(&runtime, served).await)
 }

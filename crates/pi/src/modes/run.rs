@@ -18,6 +18,7 @@ use super::setup;
 use super::signals::signal;
 use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, note, print};
+use crate::extensions;
 use crate::flags::parse::CommandArgs;
 
 /// Executes a contract.
@@ -67,6 +68,8 @@ fn options(environment: Environment) -> RunOptions {
     let mut agent = setup::options(&Arguments::default(), environment);
     agent.ui = Arc::new(StderrUi);
     agent.mode = RunMode::Print;
+    // Extensions of a run have the rights of the user's settings; contracts restrict the agent.
+    agent.extensions.open = extensions::opener_with(agent.clone());
     let mut options = RunOptions::new(agent);
     options.version = env!("CARGO_PKG_VERSION").to_owned();
     options.on_progress = Arc::new(show);

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::guard::GuardError;
-use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, CreateError, Created, Diagnostic, Environment, NotCreated,
-    Omission, SessionSelector, Severity, create_agent_session, load_settings,
+    Omission, Project, SessionSelector, Severity, create_agent_session,
 };
 #[cfg(feature = "converge")]
 use pi_converge::agents::AgentLibrary;
@@ -31,19 +30,8 @@ pub(crate) struct Agent {
     pub(crate) notices: Vec<SessionEvent>,
 }
 
-/// Creates the agent. Errors and warnings are reported on stderr.
+/// Creates the agent. Warnings are reported on stderr.
 pub(super) async fn create(
-    arguments: &Arguments,
-    environment: Environment,
-    ui: Arc<dyn Ui>,
-    mode: RunMode,
-) -> Result<Agent, ExitCode> {
-    let created = create_with(arguments, options(arguments, environment), ui, mode).await;
-    created.map_err(|failure| failure.report())
-}
-
-/// Creates the agent with changed options. Warnings are reported on stderr.
-pub(super) async fn create_with(
     arguments: &Arguments,
     options: AgentOptions,
     ui: Arc<dyn Ui>,
@@ -105,17 +93,13 @@ pub(crate) async fn create_silently(
     ui: Arc<dyn Ui>,
     mode: RunMode,
 ) -> Result<Agent, Refused> {
-    check_directories(arguments, &options.environment)
+    check_directories(arguments, options.environment())
         .map_err(|error| Refused::Failed(Failure::new(error, Exit::Usage)))?;
     options.ui = ui;
     options.mode = mode;
     let packages = packages::prepare(arguments.offline, &mut options).await;
     let packages = packages.map_err(Refused::Package)?;
-    // Callers may have made the options stricter, and so does an agent spec; its sub-agents take over
-    // the options from before it. Extensions have the rights of these options, not of earlier ones.
-    renew_opener(&mut options);
     let agent_warnings = apply_agent(arguments, &mut options).map_err(Refused::Failed)?;
-    renew_opener(&mut options);
     let created = Box::pin(create_agent_session(options)).await;
     let Created { runtime, diagnostics, omissions, .. } = created.map_err(|mut refused| {
         refused.diagnostics = packages.merge(std::mem::take(&mut refused.diagnostics));
@@ -128,13 +112,6 @@ pub(crate) async fn create_silently(
     Ok(Agent { runtime, notices: given.chain(notices(&diagnostics, &omissions)).collect() })
 }
 
-/// Gives extension files the rights of the options as they are now.
-fn renew_opener(options: &mut AgentOptions) {
-    if options.open_extension.is_some() {
-        options.open_extension = extensions::opener(options);
-    }
-}
-
 /// Applies the agent spec of the command line. Returns warnings about it.
 fn apply_agent(
     arguments: &Arguments,
@@ -142,21 +119,14 @@ fn apply_agent(
 ) -> Result<Vec<Diagnostic>, Failure> {
     let Some(reference) = &arguments.agent else { return Ok(Vec::new()) };
     with_feature!("converge", {
-        let library = agent_library(options);
-        let set = library.load(reference, &options.environment.cwd);
+        let library = AgentLibrary::of(&options.project);
+        let set = library.load(reference, &options.environment().cwd);
         let set = set
             .map_err(|error| Failure::new(format!("--agent {reference}: {error}"), Exit::Usage))?;
         *options = set.apply(options);
         let warnings = set.warnings().iter();
         Ok(warnings.map(|problem| Diagnostic::warning(None, problem.to_string())).collect())
     })
-}
-
-/// Returns the installed agents, with those of the project if it is trusted.
-#[cfg(feature = "converge")]
-pub(crate) fn agent_library(options: &AgentOptions) -> AgentLibrary {
-    let (settings, _) = load_settings(options, None, &mut Vec::new());
-    AgentLibrary::of(&options.environment, settings.is_trusted())
 }
 
 /// Returns the problems and omissions that a run reports, as events.
@@ -206,40 +176,25 @@ fn exit(error: &CreateError) -> Exit {
     }
 }
 
-/// Returns the options that the command line asks for.
+/// Opens the project, and returns the options that the command line asks for. An agent that is
+/// created with them reports the problems of the project.
 pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
-    let mut options = AgentOptions::new(environment);
-    options.session = session(arguments);
-    options.name.clone_from(&arguments.name);
-    options.session_dir.clone_from(&arguments.session_dir);
-    options.model.clone_from(&arguments.model);
-    options.provider.clone_from(&arguments.provider);
-    options.api_key.clone_from(&arguments.api_key);
-    options.accounts.clone_from(&arguments.accounts);
-    options.thinking_level = arguments.thinking;
-    options.fallbacks.clone_from(&arguments.fallbacks);
-    options.models.clone_from(&arguments.models);
-    options.tools.clone_from(&arguments.tools);
-    options.resources = ResourceFlags {
-        extensions: arguments.extensions.paths.clone(),
-        skills: arguments.skills.paths.clone(),
-        prompts: arguments.prompt_templates.paths.clone(),
-        no_extensions: arguments.extensions.no_discovery,
-        no_mcp: arguments.no_mcp,
-        no_skills: arguments.skills.no_discovery,
-        no_prompts: arguments.prompt_templates.no_discovery,
-        no_context_files: arguments.no_context_files,
-        system_prompt: arguments.system_prompt.clone(),
-        append_system_prompt: Some(arguments.append_system_prompt.clone())
-            .filter(|texts| !texts.is_empty()),
-    };
+    let mut project = Project::open(environment);
+    project.set_approval(arguments.approve);
+    project.set_overrides(arguments.settings.clone());
+    let mut options = AgentOptions::in_project(project);
+    options.session.selector = session(arguments);
+    options.session.name.clone_from(&arguments.name);
+    options.session.directory.clone_from(&arguments.session_dir);
+    options.model = arguments.model.clone();
+    options.tools.selection.clone_from(&arguments.tools);
+    options.resources = arguments.resources.clone();
     let flags = arguments.unknown.iter();
-    options.flags = flags.map(|option| (option.name.clone(), option.value.clone())).collect();
-    options.approve = arguments.approve;
-    options.settings.clone_from(&arguments.settings);
-    options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
-    options.open_extension = extensions::opener(&options);
-    options.builtins = extensions::builtins(&options.environment);
+    options.extensions.flags =
+        flags.map(|option| (option.name.clone(), option.value.clone())).collect();
+    options.tools.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
+    options.extensions.open = extensions::opener();
+    options.extensions.builtins = extensions::builtins(options.environment());
     options
 }
 

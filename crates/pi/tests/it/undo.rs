@@ -24,7 +24,7 @@ fn setup() -> TestEnv {
 }
 
 fn open(env: &TestEnv, id: &str) -> Checkpoints {
-    let store = pi_coding_agent::checkpoint_directory(&env.agent(), id);
+    let store = pi_config::checkpoints::checkpoint_directory(&env.agent(), id);
     Checkpoints::open(&store, &env.project(), Limits::default()).unwrap()
 }
 

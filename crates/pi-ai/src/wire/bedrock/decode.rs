@@ -340,8 +340,4 @@ fn joined(so_far: Option<String>, part: &str) -> Result<String, ServiceError> {
     Ok(STANDARD.encode(bytes))
 }
 
-impl std::fmt::Debug for Body {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Body").finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Body);

@@ -131,14 +131,6 @@ impl Registry {
     }
 }
 
-impl std::fmt::Debug for Command {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Command").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Command, name);
 
-impl std::fmt::Debug for NamedCommand {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NamedCommand").field("name", &self.name).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(NamedCommand, name);

@@ -145,11 +145,7 @@ pub struct Shortcut {
     pub handler: CommandHandler,
 }
 
-impl fmt::Debug for Shortcut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shortcut").field("key", &self.key).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Shortcut, key);
 
 /// The subjects of a renderer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,7 +24,7 @@ async fn reopen(options: AgentOptions, session: AgentSession) -> AgentSession {
     let file = session.file().unwrap();
     drop(session);
     let mut options = options;
-    options.session = SessionSelector::Existing(file.to_string_lossy().into_owned());
+    options.session.selector = SessionSelector::Existing(file.to_string_lossy().into_owned());
     create_agent_session(options).await.unwrap().runtime.session()
 }
 
@@ -58,7 +58,7 @@ async fn approved_and_rejected_calls_are_settled_by_the_next_process() {
             announced.lock().unwrap().push(format!("{} {}", call.tool, call.id));
             Ok(())
         });
-        options.announce_calls = Some(announce);
+        options.guard.announce_calls = Some(announce);
         options
     };
     let session = create_agent_session(options()).await.unwrap().runtime.session();
@@ -92,7 +92,7 @@ async fn a_call_that_cannot_be_announced_is_not_executed() {
     let test = GuardTest::new(json!({}), "");
     let mut options = test.options();
     let announce: AnnounceCall = Arc::new(|_| Err(std::io::Error::other("the disk is full")));
-    options.announce_calls = Some(announce);
+    options.guard.announce_calls = Some(announce);
     let session = create_agent_session(options).await.unwrap().runtime.session();
     let (text, failed) = test.bash(&session, "touch made").await;
     assert!(failed && text.contains("the disk is full"), "{text}");

@@ -103,7 +103,7 @@ async fn a_session_that_was_handed_over_is_resumed_by_the_other_agent() {
     started.runtime.shut_down().await;
     drop(started);
     let mut options = env.options();
-    options.session = SessionSelector::Existing(file.to_string_lossy().into_owned());
+    options.session.selector = SessionSelector::Existing(file.to_string_lossy().into_owned());
     let resumed = env.start("coder.yaml", options, script).await;
     assert_eq!(resumed.prompt("And now?").await, Outcome::Completed);
     let seen = resumed.seen();

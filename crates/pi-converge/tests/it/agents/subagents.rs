@@ -298,7 +298,7 @@ async fn an_abort_reaches_the_sub_agent() {
 async fn selections_of_the_user_apply_to_sub_agents() {
     let env = env("");
     let mut options = env.options();
-    options.tools.exclude = vec!["bash".to_owned()];
+    options.tools.selection.exclude = vec!["bash".to_owned()];
     let started = env
         .start("lead.yaml", options, |seen| match is_lead(seen) {
             true => lead(seen),

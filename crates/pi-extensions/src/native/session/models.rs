@@ -2,7 +2,7 @@
 
 use pi_ai::providers;
 use pi_coding_agent::AgentSession;
-use pi_coding_agent::models::CredentialSource;
+use pi_models::CredentialSource;
 use pi_protocol::Model;
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};

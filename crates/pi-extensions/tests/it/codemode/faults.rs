@@ -81,7 +81,7 @@ async fn an_aborted_script_reports_its_calls() {
             Ok::<_, ToolError>(String::new())
         }
     });
-    let trial = start(move |options| options.custom_tools.push(Arc::new(stuck))).await;
+    let trial = start(move |options| options.tools.custom.push(Arc::new(stuck))).await;
     let (ends, mut ended) = mpsc::unbounded_channel();
     let _subscription = trial.runtime.subscribe(move |event| {
         if let SessionEvent::ToolExecutionEnd { tool_name, .. } = event {
@@ -162,7 +162,7 @@ async fn sequential_tools_run_one_at_a_time() {
     });
     let tools: [Arc<dyn AgentTool>; 2] =
         [Arc::new(alone.sequential()), Arc::new(outer.sequential())];
-    let trial = start(move |options| options.custom_tools.extend(tools)).await;
+    let trial = start(move |options| options.tools.custom.extend(tools)).await;
     assert!(session.set(trial.runtime.session()).is_ok());
     let code = "const all = await Promise.all([1, 2, 3, 4].map(() => tools.alone({}))); \
         return [...all, await tools.outer({})].join()";
@@ -189,7 +189,8 @@ async fn marks_and_notes_of_calls_reach_the_result() {
     });
     let schema = json!({ "type": "object", "properties": { "a": { "type": "number" } } });
     let noted = ToolRegistration::new(Arc::new(noted)).output_schema(schema);
-    let trial = start(move |options| options.extensions = vec![Arc::new(register(noted))]).await;
+    let trial =
+        start(move |options| options.extensions.own = vec![Arc::new(register(noted))]).await;
     let result = run(&trial, "await tools.noted({}); return (await tools.noted({})).a").await;
     let shown = text(&result);
     assert!(shown.ends_with("1\nNotes on the calls:\nnoted: [The sandbox denied /x]"), "{shown}");
@@ -201,10 +202,10 @@ async fn marks_and_notes_of_calls_reach_the_result() {
 #[tokio::test(flavor = "multi_thread")]
 async fn names_come_before_identifiers() {
     let trial = start(|options| {
-        options.custom_tools.extend([echo("x-y"), echo("x_y")]);
+        options.tools.custom.extend([echo("x-y"), echo("x_y")]);
         let mut tool = ToolRegistration::new(echo("z")).exposure(Exposure::Codemode);
         tool.namespace = Some(json!({ "name": "mcp__s", "aliases": ["my-server"] }));
-        options.extensions = vec![Arc::new(register(tool))];
+        options.extensions.own = vec![Arc::new(register(tool))];
     })
     .await;
     let table: &[(&str, bool, &[&str])] = &[
@@ -243,10 +244,10 @@ async fn scripts_cannot_submit_results() {
     let submit = ToolRegistration::new(echo("submit")).receives_result();
     let trial = start(move |options| {
         let settings: Value = json!({ "codemode": { "mode": "only" } });
-        options.settings = settings.as_object().unwrap().clone();
+        options.project.set_overrides(settings.as_object().unwrap().clone());
         let extension =
             Handlers::new("test:submit").setup(move |api| api.register_tool(submit.clone()));
-        options.extensions = vec![Arc::new(extension)];
+        options.extensions.own = vec![Arc::new(extension)];
     })
     .await;
     let result = run(&trial, "return ['submit' in tools, 'echo' in tools]").await;

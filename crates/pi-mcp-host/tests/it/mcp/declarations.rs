@@ -92,7 +92,7 @@ async fn servers_activate_codemode_unless_told_otherwise() {
         let scripts = ToolRegistration::new(Arc::new(scripts)).inactive();
         let extension =
             Handlers::new("test:scripts").setup(move |api| api.register_tool(scripts.clone()));
-        options.extensions.push(Arc::new(extension));
+        options.extensions.own.push(Arc::new(extension));
         let created = create_agent_session(options).await.unwrap();
         let session = created.runtime.session();
         let servers = pi_mcp_host::servers_of(&session).unwrap().clone();

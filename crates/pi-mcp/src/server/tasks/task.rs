@@ -49,11 +49,7 @@ struct State {
     end: Option<(Instant, Result<Value, Error>)>,
 }
 
-impl std::fmt::Debug for Task {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Task").field("id", &self.id).finish_non_exhaustive()
-    }
-}
+pi_protocol::debug_fields!(Task, id);
 
 impl Task {
     pub(super) fn new(call: &Call, is_modern: bool) -> Self {

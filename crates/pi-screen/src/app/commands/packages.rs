@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use pi_base::lock;
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
+use pi_config::SettingsScope;
 use pi_packages::{PackageError, PackageEvent, PackageManager};
 
 use crate::app::App;
@@ -27,7 +27,8 @@ pub(super) fn run(app: &mut App, argument: &str) {
 
 /// Opens the selector of resources.
 fn select(app: &mut App) {
-    let settings = SettingsStore::load(&app.environment, app.settings.is_trusted());
+    app.settings.reload();
+    let settings = app.settings.clone();
     let panel = ResourcesPanel::new(app.environment.clone(), settings, SettingsScope::User);
     app.panels.open_then(panel, |app, Closed { is_changed }| {
         if is_changed {
@@ -46,7 +47,8 @@ enum Change {
 
 /// Changes packages of the user in the background.
 fn change(app: &mut App, change: Change) {
-    let settings = SettingsStore::load(&app.environment, app.settings.is_trusted());
+    app.settings.reload();
+    let settings = app.settings.clone();
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
     let report = move |event| lock(&seen).push(event);

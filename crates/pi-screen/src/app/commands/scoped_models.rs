@@ -1,6 +1,6 @@
 //! `/scoped-models`: selects the models to cycle through.
 
-use pi_coding_agent::config::SettingsScope;
+use pi_config::SettingsScope;
 
 use crate::app::App;
 use crate::panels::scoped_models::{Answer, Scope, ScopedModelsPanel};

@@ -2,7 +2,7 @@
 //! them.
 
 use pi_base::text::line;
-use pi_coding_agent::checkpoint_directory;
+use pi_config::checkpoints::checkpoint_directory;
 use pi_host::undo::{self, Direction, Preview};
 
 use crate::app::App;

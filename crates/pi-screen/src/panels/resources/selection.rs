@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
-use pi_coding_agent::resources::{PackageContents, PackageLocation, PackageRoot};
-use pi_coding_agent::{ConfiguredPackage, Environment, configured_packages};
+use pi_coding_agent::Environment;
+use pi_config::resources::{ConfiguredPackage, configured_packages};
+use pi_config::resources::{PackageContents, PackageLocation, PackageRoot};
+use pi_config::{SettingsScope, SettingsStore};
 use serde_json::{Map, Value, json};
 
 /// A resource of a package.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
+use pi_config::{SettingsScope, SettingsStore};
 use serde_json::{Value, json};
 
 use super::super::super::panel::PanelEvent;

@@ -1,7 +1,7 @@
 //! The rows of the settings screen, from the table of settings.
 
-use pi_coding_agent::config::SettingsStore;
-use pi_coding_agent::config::settings::{Setting as Row, SettingsCatalog};
+use pi_config::SettingsStore;
+use pi_config::settings::{Setting as Row, SettingsCatalog};
 use pi_tui::list::Setting;
 use serde_json::Value;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use pi_ai::Model;
-use pi_coding_agent::config::SettingsStore;
-use pi_coding_agent::config::settings::check_setting;
+use pi_config::SettingsStore;
+use pi_config::settings::check_setting;
 use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::{Theme, View};
 use serde_json::{Map, Value, json};

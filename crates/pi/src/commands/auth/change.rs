@@ -7,15 +7,14 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal as _, Read as _};
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::models::{CredentialName, CredentialSource, Revocation};
+use pi_config::StoredCredential;
 use pi_host::credentials::SaveError;
 use pi_host::credentials::forms::{self, Answers, FormError};
+use pi_models::{CredentialName, CredentialSource, Revocation};
 use serde_json::json;
 
 use super::login::{command_words, credential_name, interruptible};
-use super::{CommandResult, Credentials, Failure, open, success, wait};
-use crate::environment;
+use super::{CommandResult, Credentials, Failure, open, project, success, wait};
 use crate::exit::{Exit, hint, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
@@ -24,15 +23,15 @@ use crate::logins::terminal::TerminalInteraction;
 const SEE_STATUS: &str = "see `pi auth status` for the sources of credentials";
 
 pub(in crate::commands) fn set(args: &CommandArgs) -> CommandResult {
-    let environment = environment::read().map_err(Failure::failed)?;
-    let credentials = Credentials::open(&environment);
+    let project = project::open_silently()?;
+    let credentials = Credentials::open(&project);
     let provider = provider_named(&credentials, args.word(0).unwrap_or_default())?;
     let name = credential_name(&provider, args.value("account"))?;
     if !std::io::stdin().is_terminal() {
         let credential = piped(args, &provider)?;
         return stored(&credentials, &name, credential);
     }
-    interruptible(|_| async { typed(args, &environment, &credentials, &name).await })
+    interruptible(|_| async { typed(args, project.environment(), &credentials, &name).await })
 }
 
 /// Asks for a credential on the terminal.

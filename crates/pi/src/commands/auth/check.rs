@@ -1,7 +1,7 @@
 //! `pi auth check`: prints one word or one line of JSON, and sets the exit code.
 
-use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::models::{CredentialError, CredentialSource, UnusableModel};
+use pi_config::StoredCredential;
+use pi_models::{CredentialError, CredentialSource, UnusableModel};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 
 use pi_ai::Model;
 use pi_base::text;
-use pi_coding_agent::models::{AuthStatus, ExplainedSource, SourceOutcome};
+use pi_models::{AuthStatus, ExplainedSource, SourceOutcome};
 use serde_json::{Value, json};
 
 use super::status::{State, add_status, describe_source, selected, validity};

@@ -4,8 +4,8 @@ use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
 
 use pi_base::text;
-use pi_coding_agent::models::CredentialSource;
 use pi_host::credentials::source_name;
+use pi_models::CredentialSource;
 use serde_json::{Value, json};
 
 use super::{CommandResult, Credentials, open, plain, success};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_ai::CancelToken;
-use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::models::{CredentialName, LoginChoice, LoginError, LoginKind};
-use pi_coding_agent::{AgentOptions, Environment, add_registered_providers};
+use pi_coding_agent::{AgentOptions, Project, add_registered_providers};
+use pi_config::StoredCredential;
 use pi_host::browser;
 use pi_host::credentials::{self, forms};
+use pi_models::{CredentialName, LoginChoice, LoginError, LoginKind};
 use pi_web::oauth::{
     Interaction, LoginEvent, LoginMethod, LoginOptions, OauthError, Prompt, PromptKind,
 };
@@ -17,20 +17,20 @@ use serde_json::json;
 
 use super::change::provider_named;
 
-use super::{CommandResult, Credentials, Failure, plain};
+use super::{CommandResult, Credentials, Failure, plain, project};
 use crate::exit::{Exit, note, print};
+use crate::extensions;
 use crate::flags::parse::CommandArgs;
 use crate::logins::json_lines::{JsonInteraction, emit};
 use crate::logins::terminal::TerminalInteraction;
-use crate::{environment, extensions};
 
 /// The time that a cancelled login has to close its connections.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {
-    let environment = environment::read().map_err(Failure::failed)?;
+    let project = project::open_silently()?;
     let is_json = args.has("json");
-    let result = run(args, &environment);
+    let result = run(args, &project);
     if let (true, Err(Failure::Error { message, hint, exit })) = (is_json, &result) {
         let cancelled = *exit == Exit::Aborted;
         let message = crate::secrets::redacted(message);
@@ -39,7 +39,7 @@ pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {
     result
 }
 
-fn run(args: &CommandArgs, environment: &Environment) -> CommandResult {
+fn run(args: &CommandArgs, project: &Project) -> CommandResult {
     let has_input = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let needs_no_input = args.has("device") || args.has("no-browser");
     if !args.has("json") && !has_input && (!needs_no_input || args.has("paste")) {
@@ -50,18 +50,18 @@ fn run(args: &CommandArgs, environment: &Environment) -> CommandResult {
     }
     let browser = match args.has("no-browser") {
         true => None,
-        false => browser::program(environment),
+        false => browser::program(project.environment()),
     };
     let interaction: Arc<dyn Interaction> = match args.has("json") {
         true => Arc::new(JsonInteraction::new(browser)),
         false => Arc::new(TerminalInteraction::new(browser, has_input)),
     };
-    let credentials = Credentials::open(environment);
+    let credentials = Credentials::open(project);
     for problem in &credentials.problems {
         note(&problem.to_string());
     }
     interruptible(|cancel| async move {
-        let sign_in = SignIn { args, environment, credentials, interaction, cancel };
+        let sign_in = SignIn { args, project, credentials, interaction, cancel };
         sign_in.run().await
     })
 }
@@ -103,7 +103,7 @@ fn cancelled() -> Failure {
 /// A login under way.
 struct SignIn<'a> {
     args: &'a CommandArgs,
-    environment: &'a Environment,
+    project: &'a Project,
     credentials: Credentials,
     interaction: Arc<dyn Interaction>,
     cancel: CancelToken,
@@ -141,8 +141,8 @@ impl SignIn<'_> {
 
     /// Adds the providers of extensions, which may have logins of their own.
     async fn add_extensions(&self) {
-        let mut options = AgentOptions::new(self.environment.clone());
-        options.open_extension = extensions::opener(&options);
+        let mut options = AgentOptions::in_project(self.project.clone());
+        options.extensions.open = extensions::opener();
         for problem in add_registered_providers(&options, &self.credentials.registry).await {
             note(&format!("warning: {problem}"));
         }
@@ -244,7 +244,7 @@ impl SignIn<'_> {
             None
         };
         options.callback_host =
-            self.environment.variable("PI_OAUTH_CALLBACK_HOST").map(str::to_owned);
+            self.project.environment().variable("PI_OAUTH_CALLBACK_HOST").map(str::to_owned);
         let can_paste = std::io::stdin().is_terminal() || self.args.has("json");
         options.no_paste = !can_paste;
         self.interaction.show(LoginEvent::Info(format!("Signing in: {}", choice.label)));
@@ -258,8 +258,14 @@ impl SignIn<'_> {
     async fn store_key(&self, name: &CredentialName) -> CommandResult {
         let given = super::change::variables(self.args)?;
         let method = self.args.value("method");
-        let credential =
-            forms::ask(&name.provider, method, given, self.environment, &*self.interaction).await?;
+        let credential = forms::ask(
+            &name.provider,
+            method,
+            given,
+            self.project.environment(),
+            &*self.interaction,
+        )
+        .await?;
         self.credentials.save(name, credential)?;
         self.report(name, "api_key")
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pi_coding_agent::models::CredentialSource;
+use pi_models::CredentialSource;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::check::broken;

@@ -3,11 +3,9 @@
 use std::io::{BufWriter, Write as _};
 
 use pi_base::text;
-use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::models::{
-    AuthStatus, CredentialError, CredentialName, CredentialSource, UnusableModel,
-};
+use pi_config::StoredCredential;
 use pi_host::credentials::{self, source_name};
+use pi_models::{AuthStatus, CredentialError, CredentialName, CredentialSource, UnusableModel};
 use serde_json::{Value, json};
 
 use super::change::provider_named;

@@ -1,7 +1,7 @@
 //! `pi config set` and `pi config unset`.
 
-use pi_coding_agent::config::SettingsScope;
-use pi_coding_agent::config::settings::{Setting, check_setting};
+use pi_config::SettingsScope;
+use pi_config::settings::{Setting, check_setting};
 use serde_json::Value;
 
 use super::{CommandResult, Configuration, Failure, text};
@@ -70,18 +70,18 @@ fn write(
     scope: SettingsScope,
     value: Option<&Value>,
 ) -> CommandResult {
-    if scope == SettingsScope::Project && !configuration.store.is_trusted() {
+    if scope == SettingsScope::Project && !configuration.project.store().is_trusted() {
         return Err(Failure::configuration(
             "the project is not trusted, so its settings do not apply",
         )
         .hint("review its files, then run `pi trust add`"));
     }
-    if let Some(problem) = configuration.store.guard_error() {
+    if let Some(problem) = configuration.project.store().guard_error() {
         // The file cannot be written without losing what it says.
         return Err(Failure::configuration(problem.to_string()));
     }
     let path: Vec<&str> = setting.path.iter().map(String::as_str).collect();
-    configuration.store.update(scope, |changes| match value {
+    configuration.project.store_mut().update(scope, |changes| match value {
         Some(value) => changes.set(&path, value.clone()),
         None => changes.remove(&path),
     })?;
@@ -108,9 +108,7 @@ fn write(
 
 /// A project without settings needs no trust. With the first setting it does.
 fn note_trust(configuration: &Configuration, scope: &str) {
-    let options = pi_coding_agent::AgentOptions::new(configuration.environment.clone());
-    let (store, _) = pi_coding_agent::load_settings(&options, None, &mut Vec::new());
-    if scope == "project" && !store.is_trusted() {
+    if scope == "project" && !configuration.project.reopened().is_trusted() {
         note("the settings of this project apply after `pi trust add`");
     }
 }

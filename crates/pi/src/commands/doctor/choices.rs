@@ -2,17 +2,14 @@
 
 use std::path::Path;
 
-use pi_coding_agent::config::settings::keys;
-use pi_coding_agent::config::{SettingsStore, Trust, needs_trust};
 use pi_coding_agent::guard::{GuardError, GuardPlan, rules};
 use pi_coding_agent::hooks::configured_hooks;
-use pi_coding_agent::models::ModelsFile;
-use pi_coding_agent::resources::ResourceFlags;
-use pi_coding_agent::{
-    AgentOptions, Environment, Omission, find_omissions, initial_session_model, load_resources,
-    load_settings,
-};
+use pi_coding_agent::{AgentOptions, Omission, Project, find_omissions, initial_session_model};
+use pi_config::needs_trust;
+use pi_config::resources::{ResourceFlags, Resources};
+use pi_config::settings::keys;
 use pi_host::credentials::models_file;
+use pi_models::ModelsFile;
 
 use super::Finding;
 use crate::commands::auth::wait;
@@ -23,16 +20,10 @@ const FIX_FILE: &str = "Fix the file, or move it away to start over; pi does not
 
 const NO_POLICY: &str = "Fix the file or remove it; no command runs without a valid policy.";
 
-/// Loads the settings of an agent in this directory.
-pub(super) fn load(environment: &Environment) -> SettingsStore {
-    let options = AgentOptions::new(environment.clone());
-    load_settings(&options, None, &mut Vec::new()).0
-}
-
 /// Checks the settings files for invalid, unknown and unused keys.
-pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
+pub(super) fn settings(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "settings";
-    let settings = load(environment);
+    let (environment, settings) = (project.environment(), project.store());
     let diagnostics = settings.diagnostics();
     let of_project = environment.project_directory().join("settings.json");
     let mut files = vec![environment.agent_directory.join("settings.json")];
@@ -65,18 +56,18 @@ pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks whether the settings and resources of the project are used.
-pub(super) fn trust(environment: &Environment) -> Vec<Finding> {
+pub(super) fn trust(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "trust";
-    let options = AgentOptions::new(environment.clone());
-    let mut problems = Vec::new();
-    let (_, trust) = load_settings(&options, None, &mut problems);
+    let environment = project.environment();
     let cwd = environment.cwd.display();
+    let problems = project.trust_problems().iter();
     let mut findings: Vec<Finding> =
-        problems.iter().map(|problem| Finding::from(ABOUT, problem, FIX_FILE)).collect();
+        problems.map(|problem| Finding::from(ABOUT, problem, FIX_FILE)).collect();
     if !findings.is_empty() {
         return findings;
     }
     let needed = needs_trust(&environment.cwd, environment.home.as_deref());
+    let options = AgentOptions::in_project(project.clone());
     findings.push(match find_omissions(&options).into_iter().find(is_untrusted) {
         Some(omission) if omission.is_deliberate() => Finding::good(ABOUT, omission.to_string()),
         Some(omission) => Finding::warning(
@@ -84,9 +75,7 @@ pub(super) fn trust(environment: &Environment) -> Vec<Finding> {
             omission.to_string(),
             "Review them, then run `pi trust add`, or use --approve for one run.",
         ),
-        None if trust == Trust::Trusted && needed => {
-            Finding::good(ABOUT, format!("{cwd} is trusted"))
-        }
+        None if project.is_trusted() && needed => Finding::good(ABOUT, format!("{cwd} is trusted")),
         None => Finding::good(ABOUT, format!("{cwd} contains nothing that needs trust")),
     });
     findings
@@ -97,16 +86,16 @@ fn is_untrusted(omission: &Omission) -> bool {
 }
 
 /// Checks the configured MCP servers, without starting any.
-pub(super) fn mcp_servers(environment: &Environment) -> Vec<Finding> {
-    let problems = pi_config::mcp::load(environment, load(environment).is_trusted()).errors;
+pub(super) fn mcp_servers(project: &Project) -> Vec<Finding> {
+    let problems = pi_config::mcp::load(project.environment(), project.is_trusted()).errors;
     let fix = "Fix mcp.json; `pi help mcp` describes its format.";
     problems.iter().map(|problem| Finding::from("mcp", problem, fix)).collect()
 }
 
 /// Checks the user's providers and models.
-pub(super) fn models(environment: &Environment) -> Vec<Finding> {
+pub(super) fn models(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "models";
-    let path = models_file(&environment.agent_directory);
+    let path = models_file(&project.environment().agent_directory);
     let (file, problems) = ModelsFile::load(&path);
     let fix = "Fix models.json; `pi help models` describes its format.";
     let mut findings: Vec<Finding> =
@@ -119,9 +108,9 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks that the model of a new session can be used.
-pub(super) fn model(environment: &Environment) -> Vec<Finding> {
+pub(super) fn model(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "model";
-    let options = AgentOptions::new(environment.clone());
+    let options = AgentOptions::in_project(project.clone());
     // Every command that needs a runtime reports the same failure.
     let Ok(chosen) = wait(initial_session_model(&options)) else { return Vec::new() };
     match chosen {
@@ -147,18 +136,17 @@ fn sentence(hint: &str) -> String {
 }
 
 /// Lists the hooks and guardrails, and checks that their scripts exist.
-pub(super) fn hooks(environment: &Environment) -> Vec<Finding> {
+pub(super) fn hooks(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "hooks";
-    let settings = load(environment);
-    let hooks = configured_hooks(&settings);
-    let guardrails = settings.settings().guardrails.as_ref().map_or(0, Vec::len);
+    let hooks = configured_hooks(project.store());
+    let guardrails = project.settings().guardrails.as_ref().map_or(0, Vec::len);
     if hooks.is_empty() && guardrails == 0 {
         return Vec::new();
     }
     let missing = |command: &str| {
         let program = command.split_whitespace().next()?;
         let is_path = program.starts_with('/') || program.starts_with("./");
-        let exists = environment.cwd.join(program).exists();
+        let exists = project.environment().cwd.join(program).exists();
         (is_path && !exists).then(|| program.to_owned())
     };
     let mut findings = Vec::new();
@@ -179,15 +167,15 @@ pub(super) fn hooks(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks the rule files that a session in this directory would load.
-pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
+pub(super) fn rules(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "rules";
-    let settings = load(environment);
-    if let Some(problem) = settings.guard_error() {
+    let environment = project.environment();
+    if let Some(problem) = project.store().guard_error() {
         let message = GuardError::Settings(problem.clone()).to_string();
         return vec![Finding::error(ABOUT, message, NO_POLICY)];
     }
-    let plan = GuardPlan::new(settings.settings(), environment);
-    let loaded = rules::load(environment, settings.is_trusted(), &plan.rules);
+    let plan = GuardPlan::new(project.settings(), environment);
+    let loaded = rules::load(environment, project.is_trusted(), &plan.rules);
     vec![match loaded {
         Ok(_) => {
             let message = format!("profile {}; all rule files are valid", plan.profile.as_str());
@@ -202,10 +190,9 @@ pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks context files, skills, prompts and additions to the system prompt.
-pub(super) fn resources(environment: &Environment) -> Vec<Finding> {
+pub(super) fn resources(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "resources";
-    let settings = load(environment);
-    let found = load_resources(environment, &settings, &ResourceFlags::default());
+    let found = Resources::of(project, &ResourceFlags::default());
     let fix = "Fix or remove the file; until then, its valid parts are used.";
     let mut findings: Vec<Finding> =
         found.diagnostics.iter().map(|one| Finding::from(ABOUT, one, fix)).collect();

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use pi_coding_agent::Environment;
+use pi_coding_agent::Project;
 use pi_host::sessions::shared_directory;
 use pi_session::{ListOptions, SessionIndex};
 
 use super::Finding;
 
 /// Checks that the agent directory can be written.
-pub(super) fn agent_directory(environment: &Environment) -> Vec<Finding> {
+pub(super) fn agent_directory(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     const ABOUT: &str = "agent directory";
     let directory = &environment.agent_directory;
     let shown = directory.display();
@@ -50,11 +51,12 @@ fn can_write(directory: &Path) -> std::io::Result<()> {
 }
 
 /// Checks that sessions can be written and read.
-pub(super) fn sessions(environment: &Environment) -> Vec<Finding> {
+pub(super) fn sessions(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     const ABOUT: &str = "sessions";
     const FIX: &str =
         "Make it a directory that you can write, or choose another with --session-dir.";
-    let shared = shared_directory(environment, None);
+    let shared = shared_directory(project, None);
     let directory = shared.clone().unwrap_or_else(|| environment.agent_directory.join("sessions"));
     let shown = directory.display();
     if !directory.exists() {
@@ -83,7 +85,8 @@ pub(super) fn sessions(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks for reports of earlier crashes.
-pub(super) fn crashes(environment: &Environment) -> Vec<Finding> {
+pub(super) fn crashes(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     let directory = environment.agent_directory.join("crashes");
     let count = std::fs::read_dir(&directory).map_or(0, |entries| entries.flatten().count());
     if count == 0 {

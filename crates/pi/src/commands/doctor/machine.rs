@@ -4,15 +4,15 @@ use std::ffi::OsStr;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use pi_coding_agent::Environment;
 use pi_coding_agent::guard::GuardPlan;
+use pi_coding_agent::{Environment, Project};
 use pi_guard::confine::{ConfinementLevel, Machine};
 
 use super::Finding;
-use super::choices::load;
 
 /// Reports the version, the system and the working directory.
-pub(super) fn program(environment: &Environment) -> Vec<Finding> {
+pub(super) fn program(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     let (os, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
     let version = env!("CARGO_PKG_VERSION");
     let cwd = environment.cwd.display();
@@ -29,9 +29,10 @@ pub(super) fn program(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks that there is a shell for commands.
-pub(super) fn shell(environment: &Environment) -> Vec<Finding> {
+pub(super) fn shell(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     const ABOUT: &str = "shell";
-    if let Some(path) = &load(environment).settings().shell_path {
+    if let Some(path) = &project.settings().shell_path {
         let shell = environment.expand(path, &environment.cwd);
         if shell.is_file() {
             return vec![Finding::good(ABOUT, format!("{} (shellPath)", shell.display()))];
@@ -57,7 +58,8 @@ pub(super) fn shell(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks for git, which pi does not need but most projects do.
-pub(super) fn git(environment: &Environment) -> Vec<Finding> {
+pub(super) fn git(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     vec![match find(environment, "git") {
         Some(git) => Finding::good("git", git.display().to_string()),
         None => Finding::warning("git", "not found", "Install git if your projects use it."),
@@ -65,11 +67,12 @@ pub(super) fn git(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks the isolation that this machine offers for commands.
-pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
+pub(super) fn sandbox(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     const ABOUT: &str = "sandbox";
     let machine = Machine::detect();
     let rung = machine.level();
-    let required = GuardPlan::new(load(environment).settings(), environment).require;
+    let required = GuardPlan::new(project.settings(), environment).require;
     if rung < required {
         let message = format!(
             "the settings require {required}, but this machine offers {rung} ({}): no command will run",
@@ -113,7 +116,8 @@ fn better(rung: ConfinementLevel) -> &'static str {
 }
 
 /// Reports the properties of the terminal.
-pub(super) fn terminal(environment: &Environment) -> Vec<Finding> {
+pub(super) fn terminal(project: &Project) -> Vec<Finding> {
+    let environment = project.environment();
     let name = environment.variable("TERM").unwrap_or("not set");
     let color = environment.variable("COLORTERM").unwrap_or("not set");
     let kind = if std::io::stdout().is_terminal() { "a terminal" } else { "not a terminal" };

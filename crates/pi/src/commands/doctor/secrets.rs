@@ -1,19 +1,19 @@
 //! Checks of the credentials: their sources and problems, never their values. No command is run to
 //! resolve a key.
 
-use pi_coding_agent::Environment;
-use pi_coding_agent::models::local::ServerKind;
-use pi_coding_agent::models::{CredentialError, CredentialSource, UnusableModel};
+use pi_coding_agent::Project;
 use pi_host::credentials::Credentials;
+use pi_models::local::ServerKind;
+use pi_models::{CredentialError, CredentialSource, UnusableModel};
 
 use super::Finding;
 use crate::commands::auth::{validity, wait};
 use crate::plain;
 
 /// Checks the format and the permissions of `auth.json`.
-pub(super) fn file(environment: &Environment) -> Vec<Finding> {
+pub(super) fn file(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "credentials";
-    let store = Credentials::open(environment).store;
+    let store = Credentials::open(project).store;
     let path = store.path();
     if !path.exists() {
         return Vec::new();
@@ -43,9 +43,9 @@ pub(super) fn file(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Checks the credential of every provider.
-pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
+pub(super) fn keys(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "keys";
-    let credentials = Credentials::open(environment);
+    let credentials = Credentials::open(project);
     // A file that cannot be read is reported by the check of the file, not once per provider.
     let listed = credentials.store.list();
     let is_readable = listed.is_ok();
@@ -63,7 +63,7 @@ pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
     }
     if !good.is_empty() {
         findings.insert(0, Finding::good(ABOUT, good.join(", ")));
-    } else if findings.is_empty() && is_readable && running(environment).is_empty() {
+    } else if findings.is_empty() && is_readable && running(project).is_empty() {
         findings.push(Finding::warning(
             ABOUT,
             "no credentials found in the environment or in auth.json",
@@ -75,16 +75,16 @@ pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Reports the model servers that run on this machine.
-pub(super) fn local_servers(environment: &Environment) -> Vec<Finding> {
-    let servers = running(environment);
+pub(super) fn local_servers(project: &Project) -> Vec<Finding> {
+    let servers = running(project);
     let names = servers.iter().map(|(provider, models)| format!("{provider} ({models})"));
     let names = names.collect::<Vec<_>>().join(", ");
     if names.is_empty() { Vec::new() } else { vec![Finding::good("local servers", names)] }
 }
 
 /// Returns the local servers with their models.
-fn running(environment: &Environment) -> Vec<(&'static str, String)> {
-    let registry = Credentials::open(environment).registry;
+fn running(project: &Project) -> Vec<(&'static str, String)> {
+    let registry = Credentials::open(project).registry;
     if wait(registry.find_local_servers()).is_err() {
         return Vec::new();
     }

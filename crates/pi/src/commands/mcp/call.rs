@@ -20,7 +20,7 @@ use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
 
 pub(in crate::commands) fn call(args: &CommandArgs) -> CommandResult {
-    let loaded = Loaded::read()?;
+    let loaded = Loaded::read(args)?;
     let entry = loaded.server(args)?;
     let tool = args.word(1).unwrap_or_default();
     let arguments = arguments(args.words.get(2..).unwrap_or_default())?;
@@ -107,7 +107,7 @@ fn approve(
     arguments: &Map<String, Value>,
     is_confirmed: bool,
 ) -> Result<(), Failure> {
-    let environment = &loaded.environment;
+    let environment = loaded.project.environment();
     let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
     let workspace = Workspace::new(Arc::new(Host::default()), cwd, home);
     let effects = match &entry.config.transport {

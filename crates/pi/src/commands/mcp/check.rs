@@ -32,7 +32,7 @@ struct Checked<'a> {
 }
 
 pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
-    let loaded = Loaded::read()?;
+    let loaded = Loaded::read(args)?;
     let mut entries: Vec<&ServerEntry> = loaded.configuration.servers.iter().collect();
     let mut errors: Vec<&Diagnostic> = loaded.configuration.errors.iter().collect();
     if !args.words.is_empty() {

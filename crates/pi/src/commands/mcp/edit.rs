@@ -3,7 +3,7 @@
 use pi_config::mcp::{self, EditError, McpFile, Scope, ServerConfig, Transport};
 use serde_json::{Map, Value, json};
 
-use super::{CommandResult, Failure, is_trusted};
+use super::{CommandResult, Failure, project};
 use crate::environment;
 use crate::exit::{hint, note, print};
 use crate::flags::parse::CommandArgs;
@@ -30,7 +30,8 @@ pub(in crate::commands) fn add(args: &CommandArgs) -> CommandResult {
     let replaced = file.add(name, entry).map_err(failure)?;
     let (done, path) = (if replaced { "replaced" } else { "added" }, file.path().display());
     let exit = print(&format!("{done} the {} MCP server {name} in {path}\n", scope.as_str()));
-    if scope == Scope::Project && !is_trusted(&environment) {
+    // With its first server, the project needs trust.
+    if scope == Scope::Project && !project::open(args)?.is_trusted() {
         note("the project is not trusted, so the server is not used yet");
         hint("trust the project with `pi trust add`");
     }

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::flags::parse::CommandArgs;
 
 pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
-    let loaded = Loaded::read()?;
+    let loaded = Loaded::read(args)?;
     let entries: Vec<&ServerEntry> = loaded.configuration.servers.iter().collect();
     let guard = servers::guard(&loaded)?;
     let states = wait(async {

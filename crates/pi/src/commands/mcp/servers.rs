@@ -18,18 +18,18 @@ fn supervisor() -> Option<Supervisor> {
 
 /// Returns the guard that a session here would have.
 pub(super) fn guard(loaded: &Loaded) -> Result<Arc<Guard>, Failure> {
-    let mut options = AgentOptions::new(loaded.environment.clone());
-    options.supervisor = supervisor();
+    let mut options = AgentOptions::in_project(loaded.project.clone());
+    options.tools.supervisor = supervisor();
     Ok(Arc::new(load_guard(&options)?))
 }
 
 /// Returns servers that are not connected yet. The guard decides about hosts, and confines programs,
 /// as in a session.
 pub(super) fn open(loaded: &Loaded, entries: &[&ServerEntry], guard: &Arc<Guard>) -> McpServers {
-    let mut options = McpOptions::new(loaded.environment.clone());
+    let mut options = McpOptions::new(loaded.project.environment().clone());
     options.supervisor = supervisor();
     options.guard = Some(Arc::clone(guard));
-    options.models = Some(Credentials::open(&loaded.environment).registry);
+    options.models = Some(Credentials::open(&loaded.project).registry);
     let servers = McpServers::new(options);
     let configured = entries.iter().map(|entry| ConfiguredServer {
         name: entry.name.clone(),

@@ -13,7 +13,7 @@ use crate::flags::parse::CommandArgs;
 use crate::logins::terminal::TerminalInteraction;
 
 pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {
-    let loaded = Loaded::read()?;
+    let loaded = Loaded::read(args)?;
     let entry = loaded.server(args)?;
     let http = http(entry)?;
     let mut options = SignInOptions::default();
@@ -27,10 +27,10 @@ pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {
     options.no_paste = !has_input;
     let browser = match args.has("no-browser") {
         true => None,
-        false => browser::program(&loaded.environment),
+        false => browser::program(loaded.project.environment()),
     };
     let interaction = TerminalInteraction::new(browser, has_input);
-    let auth = McpAuth::new(&loaded.environment, None);
+    let auth = McpAuth::new(loaded.project.environment(), None);
     interruptible(|cancel| async move {
         match auth.sign_in(&entry.name, http, &interaction, &options, cancel).await {
             Ok(()) => Ok(print(&format!("signed in to the MCP server {}\n", entry.name))),
@@ -43,9 +43,9 @@ pub(in crate::commands) fn login(args: &CommandArgs) -> CommandResult {
 }
 
 pub(in crate::commands) fn logout(args: &CommandArgs) -> CommandResult {
-    let loaded = Loaded::read()?;
+    let loaded = Loaded::read(args)?;
     let entry = loaded.server(args)?;
-    let auth = McpAuth::new(&loaded.environment, None);
+    let auth = McpAuth::new(loaded.project.environment(), None);
     let done = wait(auth.sign_out(&entry.name, http(entry)?))?;
     let done = done.map_err(|error| Failure::failed(format!("{}: {error}", entry.name)))?;
     if let Some(Err(problem)) = &done.revoked {

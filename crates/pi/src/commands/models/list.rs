@@ -3,11 +3,11 @@
 use std::io::{BufWriter, Write as _};
 
 use pi_base::text;
-use pi_coding_agent::models::{ModelDescription, local, short_count};
+use pi_models::{ModelDescription, local, short_count};
 use serde_json::Value;
 
 use super::show::price;
-use super::{CommandArgs, CommandResult, Failure, environment, registry, report_store};
+use super::{CommandArgs, CommandResult, project, registry, report_store};
 use super::{success, wait};
 use crate::exit::{Exit, note};
 
@@ -17,11 +17,11 @@ const HEAD: [&str; 9] =
 const LEFT: usize = 5;
 
 pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
-    let environment = environment::read().map_err(Failure::failed)?;
+    let project = project::open_silently()?;
     let provider = args.value("provider");
     let search = args.words.join(" ");
     let mut models = wait(async {
-        let registry = registry(&environment).await;
+        let registry = registry(&project).await;
         if provider.is_none_or(local::names_local_provider) {
             registry.find_local_servers().await;
         }

@@ -4,20 +4,18 @@ use std::io::{BufWriter, Write as _};
 
 use pi_ai::{CostTier, InputKind, Model, wire};
 use pi_base::text;
-use pi_coding_agent::models::{
-    ModelDescription, ModelRequest, RecordSource, SelectModelError, short_count,
-};
+use pi_models::{ModelDescription, ModelRequest, RecordSource, SelectModelError, short_count};
 
-use super::{CommandArgs, CommandResult, Failure, environment, registry, report_store};
+use super::{CommandArgs, CommandResult, Failure, project, registry, report_store};
 use super::{success, wait};
 use crate::exit::{hint, note};
 use crate::hints::Hint as _;
 
 pub(in crate::commands) fn show(args: &CommandArgs) -> CommandResult {
-    let environment = environment::read().map_err(Failure::failed)?;
+    let project = project::open_silently()?;
     let text = args.word(0).unwrap_or_default();
     let described = wait(async {
-        let registry = registry(&environment).await;
+        let registry = registry(&project).await;
         let request = ModelRequest { model: Some(text), ..ModelRequest::default() };
         let found = registry.request(&request).await;
         report_store(&registry);

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use pi_ai::catalog;
 use pi_base::text;
-use pi_coding_agent::config::SettingsStore;
-use pi_coding_agent::models::{CatalogUpdate, ProviderUpdate, UpdateError, update_models};
+use pi_coding_agent::Project;
+use pi_config::SettingsScope;
+use pi_models::{CatalogUpdate, ProviderUpdate, UpdateError, update_models};
 use serde_json::{Map, Value, json};
 
-use super::{CommandArgs, CommandResult, Credentials, Failure, environment, success, wait};
+use super::{CommandArgs, CommandResult, Credentials, Failure, project, success, wait};
 use crate::exit::{Exit, note};
 use crate::flags::suggest;
 
@@ -29,11 +30,12 @@ pub(in crate::commands) fn update_configured() -> CommandResult {
 }
 
 fn run(url: Option<&str>, names: &[String], json: bool) -> CommandResult {
-    let environment = environment::read().map_err(Failure::failed)?;
-    let settings = SettingsStore::load(&environment, false);
-    let configured = settings.settings().models_url.clone();
+    let project = project::open_silently()?;
+    project::report(&project);
+    let environment = project.environment();
+    let settings = project.store().scope(SettingsScope::User);
     let url = url.or(environment.variable(VARIABLE)).map(str::to_owned);
-    let Some(url) = url.or(configured) else {
+    let Some(url) = url.or(settings.models_url) else {
         let failure = Failure::usage("no URL to load model records from is configured");
         return Err(failure.hint(format!(
             "name one with `pi models update --url URL`, in {VARIABLE}, or with `pi config set \
@@ -44,9 +46,8 @@ fn run(url: Option<&str>, names: &[String], json: bool) -> CommandResult {
         let failure = Failure::failed("PI_OFFLINE is set, so nothing was loaded");
         return Err(failure.hint("unset PI_OFFLINE; the models that are known stay available"));
     }
-    let providers = providers(names, &environment)?;
-    let proxy = settings.settings().http_proxy.clone();
-    let update = wait(update_models(&environment, proxy, &url, &providers))??;
+    let providers = providers(names, &project)?;
+    let update = wait(update_models(environment, settings.http_proxy, &url, &providers))??;
     if let Some(path) = &update.moved_aside {
         note(&format!("models-store.json was not valid; it was moved to {}", path.display()));
     }
@@ -59,10 +60,7 @@ fn run(url: Option<&str>, names: &[String], json: bool) -> CommandResult {
 }
 
 /// Returns the providers to update: the named ones, else those with credentials.
-fn providers(
-    names: &[String],
-    environment: &pi_coding_agent::Environment,
-) -> Result<Vec<String>, Failure> {
+fn providers(names: &[String], project: &Project) -> Result<Vec<String>, Failure> {
     let built_in = |name: &str| catalog::providers().find(|id| id.eq_ignore_ascii_case(name));
     if !names.is_empty() {
         return names
@@ -80,7 +78,7 @@ fn providers(
             })
             .collect();
     }
-    let registry = Credentials::open(environment).registry;
+    let registry = Credentials::open(project).registry;
     let usable = catalog::providers().filter(|provider| registry.is_available(provider));
     let usable: Vec<String> = usable.map(str::to_owned).collect();
     if usable.is_empty() {

@@ -3,17 +3,16 @@
 use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
 
-use pi_coding_agent::config::settings::ApprovalPolicy;
 use pi_coding_agent::guard::{Call, Guard, Judgment, Outcome, ToolOrigin};
 use pi_coding_agent::{Environment, load_guard};
+use pi_config::settings::ApprovalPolicy;
 use pi_guard::policy::PathAccess;
 use pi_guard::shell::quoted;
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value};
 
 use super::plain::PlainWriter;
-use super::{CommandResult, Failure, options, reason, word};
-use crate::environment;
+use super::{CommandResult, Failure, options, project, reason, word};
 use crate::exit::Exit;
 use crate::flags::parse::CommandArgs;
 
@@ -27,15 +26,16 @@ enum Subject {
 
 pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
     let subject = subject(args)?;
-    let environment = environment::read().map_err(Failure::failed)?;
-    let guard = load_guard(&options(args, &environment)?)?;
+    let options = options(args, project::open(args)?)?;
+    let environment = options.environment();
+    let guard = load_guard(&options)?;
     let judgement = match &subject {
         Subject::Command(script) => guard.judge_command(script),
         Subject::File(path, reach) => {
             guard.judge_path(&environment.expand(path, &environment.cwd), *reach)
         }
         Subject::Host(host) => guard.judge_host(host),
-        Subject::Call(tool, arguments) => call(&guard, &environment, tool, arguments),
+        Subject::Call(tool, arguments) => call(&guard, environment, tool, arguments),
     };
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.has("json") {

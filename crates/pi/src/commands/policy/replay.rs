@@ -27,7 +27,7 @@ use crate::secrets;
 
 pub(in crate::commands) fn replay(args: &CommandArgs) -> CommandResult {
     let mut store = sessions::open(args)?;
-    let options = absolute(options(args, &store.environment)?);
+    let options = absolute(options(args, store.project.clone())?);
     let mut failed = false;
     let mut paths = Vec::new();
     if args.words.is_empty() {
@@ -70,14 +70,15 @@ fn skip(failure: Failure) -> Result<bool, Failure> {
 /// Makes the paths of the rule files absolute: each session is judged in its own directory, but
 /// the files are relative to the working directory of the command.
 fn absolute(mut options: AgentOptions) -> AgentOptions {
-    let environment = &options.environment;
-    let rules = options.settings.get_mut("guard").and_then(|guard| guard.get_mut("rules"));
-    if let Some(Value::Array(files)) = rules {
+    let environment = options.environment().clone();
+    options.project.change_overrides(|settings| {
+        let rules = settings.get_mut("guard").and_then(|guard| guard.get_mut("rules"));
+        let Some(Value::Array(files)) = rules else { return };
         for file in files {
             let path = environment.expand(file.as_str().unwrap_or_default(), &environment.cwd);
             *file = Value::String(path.to_string_lossy().into_owned());
         }
-    }
+    });
     options
 }
 
@@ -144,17 +145,19 @@ impl Replay {
             return Ok(());
         }
         let mut options = self.options.clone();
-        cwd.clone_into(&mut options.environment.cwd);
+        options.project = options.project.in_directory(cwd);
         let now = load_guard(&options)?;
         let before = if self.compare_rules {
-            if let Some(Value::Object(guard)) = options.settings.get_mut("guard") {
-                guard.remove("rules");
-            }
+            options.project.change_overrides(|settings| {
+                if let Some(Value::Object(guard)) = settings.get_mut("guard") {
+                    guard.remove("rules");
+                }
+            });
             Some(load_guard(&options)?)
         } else {
             None
         };
-        let home = options.environment.home.clone();
+        let home = options.environment().home.clone();
         let workspace = Workspace::new(Arc::new(Host::default()), cwd.to_owned(), home);
         let gone = !cwd.is_dir();
         self.guards = Some(Guards { cwd: cwd.to_owned(), workspace, now, before, gone });

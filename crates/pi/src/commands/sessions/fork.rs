@@ -15,7 +15,8 @@ pub(in crate::commands) fn fork(args: &CommandArgs) -> CommandResult {
     let fork = match args.value("at") {
         Some(entry) => source.fork(entry, ForkPosition::At)?.session,
         None => {
-            let new = NewSession::new(&store.environment.cwd).directory(store.directory());
+            let new =
+                NewSession::new(&store.project.environment().cwd).directory(store.directory());
             Session::fork_from(&source, new)?
         }
     };

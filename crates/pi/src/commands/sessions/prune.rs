@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use pi_base::text;
-use pi_coding_agent::{checkpoint_directory, checkpoints_directory};
+use pi_config::checkpoints::{checkpoint_directory, checkpoints_directory};
 use pi_host::sessions::{self, remove_unused_contents, title};
 use pi_session::{SessionInfo, is_locked};
 use pi_tools::checkpoint;
@@ -41,7 +41,7 @@ pub(in crate::commands) fn prune(args: &CommandArgs) -> CommandResult {
         note("nothing was removed");
         return Ok(success());
     }
-    let agent = store.environment.agent_directory.clone();
+    let agent = store.project.environment().agent_directory.clone();
     let mut out = std::io::stdout().lock();
     let checkpoints = checkpoints_directory(&agent);
     let before = usage(&checkpoints)?;

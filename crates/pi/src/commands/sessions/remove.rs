@@ -27,10 +27,12 @@ pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
         return Ok(success());
     }
     for session in &sessions {
-        sessions::remove(session, &store.environment.agent_directory, |path| remove_file(path))?;
+        sessions::remove(session, &store.project.environment().agent_directory, |path| {
+            remove_file(path)
+        })?;
         print(&format!("removed {}\n", session.path.display()));
     }
-    remove_unused_contents(&store.environment.agent_directory)?;
+    remove_unused_contents(&store.project.environment().agent_directory)?;
     Ok(success())
 }
 

@@ -16,7 +16,7 @@ use crate::flags::parse::CommandArgs;
 pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
     let limit = limit(args)?;
     let mut store = super::open(args)?;
-    let cwd = (!args.has("all")).then(|| store.environment.cwd.clone());
+    let cwd = (!args.has("all")).then(|| store.project.environment().cwd.clone());
     let mut options = SearchOptions::default().limit(limit);
     options.cwd = cwd;
     let terms: Vec<String> = args.words.iter().map(|word| term(word)).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::checkpoint_directory;
+use pi_config::checkpoints::checkpoint_directory;
 use pi_tools::checkpoint::{Checkpoints, Limits};
 use serde_json::{Value, json};
 

@@ -12,7 +12,8 @@ use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::session::{
     EndedTurn, OutputContract, PromptOptions, ResultCollector, SessionEvent, Subscription,
 };
-use pi_coding_agent::{AgentOptions, AgentRuntime, AgentSession, load_resources, load_settings};
+use pi_coding_agent::{AgentOptions, AgentRuntime, AgentSession};
+use pi_config::resources::Resources;
 use pi_host::ceiling::Wishes;
 use pi_host::{Host, OpenPlan, RunPlace};
 use pi_mcp::server::Context;
@@ -73,8 +74,7 @@ fn expanded(options: &AgentOptions, prompt: String) -> Result<String, String> {
     if !prompt.starts_with('/') {
         return Ok(prompt);
     }
-    let (settings, _) = load_settings(options, None, &mut Vec::new());
-    let resources = load_resources(&options.environment, &settings, &options.resources);
+    let resources = Resources::of(&options.project, &options.resources);
     match resources.expand(&prompt) {
         Ok(expanded) => Ok(expanded.map_or(prompt, |expanded| expanded.text)),
         Err(error) => Err(error.to_string()),
@@ -92,12 +92,12 @@ impl Prepared {
     ) -> Value {
         let started = Instant::now();
         let approver = CallerApprover::new(context);
-        self.options.approver = approver.map(|approver| Arc::new(approver) as Arc<_>);
+        self.options.guard.approver = approver.map(|approver| Arc::new(approver) as Arc<_>);
         let collector = self.contract.take().map(|contract| ResultCollector::new(contract, None));
-        self.options.extensions.extend(collector.as_ref().map(ResultCollector::extension));
-        let agent_directory = self.options.environment.agent_directory.clone();
-        let selector = self.options.session.clone();
-        let mut open = OpenPlan::new(&self.options.environment.cwd);
+        self.options.extensions.own.extend(collector.as_ref().map(ResultCollector::extension));
+        let agent_directory = self.options.environment().agent_directory.clone();
+        let selector = self.options.session.selector.clone();
+        let mut open = OpenPlan::new(&self.options.environment().cwd);
         open.options = Some(Arc::new(self.options));
         let opened = host.open(selector, open, None).await.and_then(|opened| {
             let hosted = opened.session;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_coding_agent::config::settings::Profile;
-use pi_coding_agent::{AgentOptions, Environment, load_settings};
+use pi_coding_agent::{AgentOptions, Environment};
+use pi_config::settings::Profile;
 use pi_host::Directories;
 use pi_host::ceiling::Ceiling;
 use pi_mcp::server::HttpOptions;
@@ -89,8 +89,7 @@ impl Plan {
     pub(super) fn options(&self, directory: &Path) -> (AgentOptions, Ceiling) {
         let environment = Environment { cwd: directory.to_owned(), ..self.environment.clone() };
         let options = setup::options(&self.arguments, environment);
-        let (settings, _) = load_settings(&options, None, &mut Vec::new());
-        let settings = settings.settings();
+        let settings = options.project.settings();
         // Other programs get `explore` only from the command line.
         let profile = match settings.profile() {
             Profile::Explore if !self.has_profile => Profile::Careful,

@@ -124,13 +124,13 @@ impl PiService {
         let prompt = given.prompt()?.to_owned();
         let (mut options, ceiling) = self.plan.options(directory);
         if let Some(model) = given.text("model")? {
-            if options.model.is_some() {
+            if options.model.requested.is_some() {
                 return Err("the model of this server is fixed; leave out model".to_owned());
             }
-            options.model = Some(model.to_owned());
+            options.model.requested = Some(model.to_owned());
         }
-        ceiling.narrow(&wishes, &mut options.settings)?;
-        options.session = session;
+        options.project.change_overrides(|settings| ceiling.narrow(&wishes, settings))?;
+        options.session.selector = session;
         let schema = given.object("output_schema")?.cloned();
         let cost = ceiling.cost(&wishes);
         Ok(Work { options, prompt, schema, wishes, cost })
@@ -173,13 +173,13 @@ impl PiService {
         session: Option<&str>,
         context: &Context,
     ) -> Result<Result<Value, String>, Error> {
-        let cwd = work.options.environment.cwd.clone();
+        let cwd = work.options.environment().cwd.clone();
         let place = match self.runs.take(session, cwd, context.cancel().child(), work.cost) {
             Ok(place) => place,
             Err(problem) => return Ok(Err(problem)),
         };
         if let Some(cost) = place.reserved() {
-            limit_cost(&mut work.options.settings, cost);
+            work.options.project.change_overrides(|settings| limit_cost(settings, cost));
         }
         // Within the place, so that callers cannot have any number of schemas compiled.
         let prepared = match work.prepare().await {

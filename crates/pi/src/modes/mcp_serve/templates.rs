@@ -1,7 +1,6 @@
 //! The user's prompt templates as prompts.
 
-use pi_coding_agent::resources::Resources;
-use pi_coding_agent::{load_resources, load_settings};
+use pi_config::resources::Resources;
 use serde_json::{Map, Value, json};
 
 use super::plan::Plan;
@@ -45,6 +44,5 @@ pub(super) fn get(
 
 fn load(plan: &Plan) -> Resources {
     let options = super::super::setup::options(&plan.arguments, plan.environment.clone());
-    let (settings, _) = load_settings(&options, None, &mut Vec::new());
-    load_resources(&plan.environment, &settings, &options.resources)
+    Resources::of(&options.project, &options.resources)
 }

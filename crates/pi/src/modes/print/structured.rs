@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::{AgentSession, InvalidOutput, OutputContract, ResultCollector};
+use pi_coding_agent::{AgentOptions, Environment};
 use serde_json::Value;
 
 use super::super::input::{Prompt, prompts};
 use super::super::progress::{self, Detail, StderrUi};
-use super::super::setup::{create_with, options};
+use super::super::setup::create;
 use super::super::signals::unless_signal;
 use super::{ends_early, failure_of, no_prompt, turn};
 use crate::arguments::{Arguments, SchemaSource};
@@ -32,12 +32,13 @@ struct Run {
 }
 
 /// Submits the prompts, and writes the result in the form that the options ask for.
-pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+pub(super) async fn run(arguments: &Arguments, options: AgentOptions) -> ExitCode {
     let started = Instant::now();
+    let environment = options.environment();
     let file = arguments.output.file.as_ref();
     let file = file.map(|file| environment.expand(file, &environment.cwd));
     let mut run = Run::default();
-    let mut failure = Box::pin(run.perform(arguments, environment)).await.err();
+    let mut failure = Box::pin(run.perform(arguments, options)).await.err();
     let mut output = run.output(arguments, failure.as_ref(), started);
     if let (Some(file), Some(text), None) = (&file, &output, &failure)
         && let Err(error) = pi_fs::replace(file, text.as_bytes())
@@ -61,19 +62,17 @@ impl Run {
     async fn perform(
         &mut self,
         arguments: &Arguments,
-        environment: Environment,
+        mut options: AgentOptions,
     ) -> Result<(), Failure> {
         let schema = arguments.output.schema.as_ref();
-        let collector = schema.map(|schema| collector(schema, &environment)).transpose()?;
-        let mut options = options(arguments, environment);
-        options.extensions.extend(collector.as_ref().map(ResultCollector::extension));
-        let created = create_with(arguments, options, Arc::new(StderrUi), RunMode::Print).await?;
+        let collector = schema.map(|schema| collector(schema, options.environment()));
+        let collector = collector.transpose()?;
+        options.extensions.own.extend(collector.as_ref().map(ResultCollector::extension));
+        let created = create(arguments, options, Arc::new(StderrUi), RunMode::Print).await?;
         let session = created.runtime.session();
         self.first_entry = session.entry_count();
         self.session = Some(session.clone());
-        let mut prompts = prompts(arguments, &session)
-            .await
-            .map_err(|error| Failure::new(error, Exit::Failed))?;
+        let mut prompts = prompts(arguments, &session).await?;
         let Some(last) = prompts.pop() else { return Err(no_prompt()) };
         progress::show(&created.runtime, Detail::of_run(arguments.verbose), false);
         let work = self.answer(session, prompts, last, collector.as_ref());

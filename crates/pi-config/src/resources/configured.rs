@@ -3,13 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_config::resources::{
-    InvalidLocation, PackageLimits, PackageLocation, PackageRoot, ResourceScope,
-};
-use pi_config::settings::PackageSource;
-use pi_config::{SettingsScope, SettingsStore};
-
-use crate::{Diagnostic, Environment};
+use super::{InvalidLocation, PackageLimits, PackageLocation, PackageRoot, ResourceScope};
+use crate::settings::PackageSource;
+use crate::{Diagnostic, Environment, SettingsScope, SettingsStore};
 
 /// A package of the settings.
 #[derive(Debug, Clone)]
