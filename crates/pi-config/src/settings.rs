@@ -117,18 +117,18 @@ settings! {
         #[serde(deserialize_with = "effective::executor")]
         #[schemars(with = "String", extend("default" = "local"))]
         #[schemars(regex(pattern = r"^(local|(ssh|docker|podman):[^-\s].*)$"))]
-        "executor" executor: ExecutorSpec = ExecutorSpec::Local, user_only();
+        "executor" executor: ExecutorSpec = ExecutorSpec::Local, user_only(), strict();
 
         /// Restrictions on tools and commands.
-        "guard" guard: Option<GuardSettings> = None, user_only();
+        "guard" guard: Option<GuardSettings> = None, user_only(), strict();
         /// Bounds at which a run ends.
-        "limits" limits: Option<LimitsGroup> = None, user_only();
+        "limits" limits: Option<LimitsGroup> = None, user_only(), strict();
         /// Commands that run at events of a session, by event. They read a JSON object on stdin and
         /// can decide; see `pi help hooks`. Hooks of all files run.
-        "hooks" hooks: Option<HooksGroup> = None;
+        "hooks" hooks: Option<HooksGroup> = None, strict();
         /// Checks of prompts, answers, tool calls and tool results; see `pi help hooks`. Guardrails
         /// of all files apply.
-        "guardrails" guardrails: Option<Vec<Guardrail>> = None;
+        "guardrails" guardrails: Option<Vec<Guardrail>> = None, strict();
         /// Checkpoints of the working directory, which `pi undo` restores.
         "checkpoints" checkpoints: CheckpointSettings = CheckpointSettings::default(),
             user_only(), group(CheckpointSettings::KEYS);

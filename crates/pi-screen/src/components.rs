@@ -18,7 +18,6 @@ use pi_tui::input::Input;
 use pi_tui::{Block, Component, Line, LineCache, Lines, Token, View, text};
 use tokio::sync::mpsc;
 
-use super::raw_input;
 use super::transcript;
 pub(super) use overlay_options::overlay_options;
 
@@ -123,7 +122,7 @@ impl Component for Adapter {
     }
 
     fn handle(&mut self, input: &Input) -> bool {
-        let Some(data) = raw_input::encode(input) else { return false };
+        let Some(data) = input.sent() else { return false };
         self.cache.clear();
         self.call(|component| component.handle_input(&data)).is_some()
     }

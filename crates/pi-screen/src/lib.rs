@@ -32,7 +32,6 @@ mod preferences;
 mod prelude;
 mod program;
 mod queue;
-mod raw_input;
 mod report;
 mod signals;
 mod tasks;

@@ -60,6 +60,9 @@ pub struct SettingKey {
     pub name: &'static str,
     /// The key is ignored in a project's file.
     pub user_only: bool,
+    /// An invalid value is an error and not ignored: without it, commands would run with more
+    /// rights, without a limit or on another machine than the user meant.
+    pub(super) is_strict: bool,
     /// Description of a key that has no effect in this version. It is kept in the file for other
     /// programs and later versions.
     pub idle: Option<&'static str>,
@@ -83,7 +86,15 @@ pub struct SettingLabel {
 
 impl SettingKey {
     pub(super) const fn new(name: &'static str) -> Self {
-        Self { name, user_only: false, idle: None, label: None, values: &[], group: &[] }
+        Self {
+            name,
+            user_only: false,
+            is_strict: false,
+            idle: None,
+            label: None,
+            values: &[],
+            group: &[],
+        }
     }
 
     const fn idle(name: &'static str, description: &'static str) -> Self {
@@ -93,6 +104,11 @@ impl SettingKey {
     /// Marks a key that is ignored in a project's file.
     pub(super) const fn user_only(self) -> Self {
         Self { user_only: true, ..self }
+    }
+
+    /// Marks a key whose invalid values are errors.
+    pub(super) const fn strict(self) -> Self {
+        Self { is_strict: true, ..self }
     }
 
     /// Marks a key that contains others.

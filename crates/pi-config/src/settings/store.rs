@@ -209,16 +209,15 @@ pub struct SettingsStore {
     settings: Settings,
 }
 
-/// Keys whose invalid value must not be ignored: without it, commands would run with more rights,
-/// without a limit or on another machine than the user meant.
-const MUST_BE_VALID: [&str; 5] = ["guard", "executor", "limits", "hooks", "guardrails"];
-
-/// The keys among them that a project's file can have.
-const MUST_BE_VALID_IN_PROJECT: [&str; 2] = ["hooks", "guardrails"];
+/// Returns the keys of a file whose invalid values must not be ignored.
+fn strict_keys(scope: SettingsScope) -> impl Iterator<Item = &'static str> {
+    let applies = move |key: &&SettingKey| scope == SettingsScope::User || !key.user_only;
+    keys().filter(|key| key.is_strict).filter(applies).map(|key| key.name)
+}
 
 fn must_be_valid(key: &str) -> bool {
     let group = key.split('.').next().unwrap_or_default();
-    MUST_BE_VALID.contains(&group)
+    strict_keys(SettingsScope::User).any(|name| name == group)
 }
 
 /// Returns true if a file that cannot be used may contain a key that must not be ignored. The
@@ -227,13 +226,9 @@ fn may_concern_guard(error: &ConfigError, scope: SettingsScope) -> bool {
     if matches!(error, ConfigError::Read { .. }) && scope == SettingsScope::User {
         return true;
     }
-    let keys: &[&str] = match scope {
-        SettingsScope::User => &MUST_BE_VALID,
-        SettingsScope::Project => &MUST_BE_VALID_IN_PROJECT,
-    };
     let text = error.path().map(std::fs::read).and_then(Result::ok).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    keys.iter().any(|key| text.contains(&format!("\"{key}\"")))
+    strict_keys(scope).any(|key| text.contains(&format!("\"{key}\"")))
 }
 
 impl SettingsStore {
@@ -319,7 +314,7 @@ impl SettingsStore {
         if self.trusted {
             return Vec::new();
         }
-        let keys = MUST_BE_VALID_IN_PROJECT.into_iter();
+        let keys = strict_keys(SettingsScope::Project);
         keys.filter(|key| self.project.content.contains_key(*key)).collect()
     }
 

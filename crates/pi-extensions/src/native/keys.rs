@@ -1,6 +1,6 @@
 //! Keys of raw terminal input.
 
-use pi_tui::input::{Decoder, Event, Input, Key, KeyId, KeyKind};
+use pi_tui::input::{Input, Key, KeyId, KeyKind};
 use serde_json::json;
 
 use crate::host::Natives;
@@ -21,22 +21,9 @@ pub(super) const FUNCTIONS: Natives = &[
     }),
 ];
 
-/// Returns the input events of data that is complete.
-pub(super) fn decode(data: &str) -> Vec<Input> {
-    let mut events = Vec::new();
-    let mut decoder = Decoder::default();
-    decoder.push(data.as_bytes(), &mut events);
-    decoder.flush(&mut events);
-    let inputs = events.into_iter().filter_map(|event| match event {
-        Event::Input(input) => Some(input),
-        _ => None,
-    });
-    inputs.collect()
-}
-
 /// Returns the key, if the data is exactly one.
 fn key_of(data: &str) -> Option<Key> {
-    let mut inputs = decode(data).into_iter();
+    let mut inputs = Input::decode(data).into_iter();
     match (inputs.next(), inputs.next()) {
         (Some(Input::Key(key)), None) => Some(Key { kind: KeyKind::Press, ..key }),
         _ => None,

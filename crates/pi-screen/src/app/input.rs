@@ -18,7 +18,6 @@ use crate::app::submit;
 use crate::app::viewport;
 use crate::display::Answered;
 use crate::panel::PanelEvent;
-use crate::raw_input;
 
 /// Handles one piece of input.
 pub(crate) fn apply(app: &mut App, input: &Input) {
@@ -31,7 +30,7 @@ pub(crate) fn apply(app: &mut App, input: &Input) {
             InputDecision::Pass => route(app, input),
             InputDecision::Consume => {}
             InputDecision::Replace(data) => {
-                for input in raw_input::decode(&data) {
+                for input in Input::decode(&data) {
                     route(app, &input);
                 }
             }
@@ -68,8 +67,8 @@ fn decided(app: &App, input: &Input) -> InputDecision {
     if listeners.is_empty() {
         return InputDecision::Pass;
     }
-    let Some(original) = raw_input::encode(input) else { return InputDecision::Pass };
-    let mut data = original.clone();
+    let Some(original) = input.sent() else { return InputDecision::Pass };
+    let mut data = original.clone().into_owned();
     for listener in &listeners {
         // A listener that panics changes nothing.
         match catch_unwind(AssertUnwindSafe(|| listener(&data))).unwrap_or_default() {

@@ -178,7 +178,7 @@ impl Decoder {
         match state {
             State::Escape { twice } => {
                 for _ in 0..=usize::from(twice) {
-                    self.key(Key::new(KeyCode::Escape, Modifiers::NONE), out);
+                    self.key(escape_key(), out);
                 }
                 self.state = State::Late { reported: 0 };
             }
@@ -190,7 +190,7 @@ impl Decoder {
             State::Text { opener, ended } if pending.is_empty() => {
                 self.alt(opener, out);
                 if ended {
-                    self.key(Key::new(KeyCode::Escape, Modifiers::NONE), out);
+                    self.key(escape_key(), out);
                 } else {
                     self.late(opener);
                 }
@@ -289,7 +289,7 @@ impl Decoder {
             b'\n' if self.kitty => Key::new(KeyCode::Enter, Modifiers::SHIFT),
             _ => keyboard::ascii(byte, self.erase),
         };
-        self.key(key, out);
+        self.key(key.sent_as(&[&[byte]]), out);
     }
 
     /// Decodes an ASCII character after ESC.
@@ -301,23 +301,22 @@ impl Decoder {
         };
         key.modifiers = held;
         key.text = None;
-        self.key(key, out);
+        self.key(key.sent_as(&[b"\x1b", &[byte]]), out);
     }
 
     fn escape(&mut self, byte: u8, twice: bool, out: &mut Vec<Event>) {
-        let escape = Key::new(KeyCode::Escape, Modifiers::NONE);
         match byte {
             b'[' => self.state = State::Csi { alt: twice },
             b'O' => self.state = State::Ss3 { alt: twice },
             0x1b => {
                 if twice {
-                    self.key(escape, out);
+                    self.key(escape_key(), out);
                 }
                 self.state = State::Escape { twice: true };
             }
             _ => {
                 if twice {
-                    self.key(escape, out);
+                    self.key(escape_key(), out);
                 }
                 self.state = State::Ground;
                 match byte {
@@ -370,7 +369,7 @@ impl Decoder {
         self.state = State::Ground;
         if bare {
             if alt {
-                self.key(Key::new(KeyCode::Escape, Modifiers::NONE), out);
+                self.key(escape_key(), out);
             }
             self.alt(opener, out);
         }
@@ -451,6 +450,7 @@ impl Decoder {
         if alt {
             key.modifiers = key.modifiers | Modifiers::ALT;
             key.text = None;
+            key = key.sent_as(&[b"\x1b", character.encode_utf8(&mut [0; 4]).as_bytes()]);
         }
         self.key(key, out);
     }
@@ -463,6 +463,10 @@ impl Decoder {
             _ => self.character(char::REPLACEMENT_CHARACTER, alt, out),
         }
     }
+}
+
+fn escape_key() -> Key {
+    Key::new(KeyCode::Escape, Modifiers::NONE).sent_as(&[b"\x1b"])
 }
 
 /// Returns true if a string can only be the reply to a query.

@@ -14,6 +14,53 @@ pub struct Key {
     pub kind: KeyKind,
     /// The text that the key types, if it types one.
     pub text: Option<String>,
+    /// The bytes that are not text.
+    pub sequence: Sequence,
+}
+
+/// The bytes of a key that are not its text, as the terminal sent them. They do not distinguish
+/// keys: terminals send the same key differently.
+#[derive(Clone, Copy, Default)]
+pub struct Sequence {
+    bytes: [u8; Sequence::MAX],
+    len: u8,
+}
+
+impl Sequence {
+    /// Longer sequences carry text of input methods, which is known by itself.
+    const MAX: usize = 32;
+
+    /// Joins parts. A sequence that is too long is empty.
+    pub(super) fn new(parts: &[&[u8]]) -> Self {
+        let mut sequence = Self::default();
+        for byte in parts.iter().copied().flatten() {
+            let Some(free) = sequence.bytes.get_mut(usize::from(sequence.len)) else {
+                return Self::default();
+            };
+            *free = *byte;
+            sequence.len += 1;
+        }
+        sequence
+    }
+
+    fn as_str(&self) -> &str {
+        let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+impl PartialEq for Sequence {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Sequence {}
+
+impl std::fmt::Debug for Sequence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_str().fmt(f)
+    }
 }
 
 /// A key without modifiers. Letters are in lower case.
@@ -85,7 +132,7 @@ pub enum KeyKind {
 impl Key {
     /// Creates the press of a key that types no text.
     pub fn new(code: KeyCode, modifiers: Modifiers) -> Self {
-        Self { code, modifiers, kind: KeyKind::Press, text: None }
+        Self { code, modifiers, kind: KeyKind::Press, text: None, sequence: Sequence::default() }
     }
 
     /// Creates the press of a key that types a character.
@@ -95,7 +142,21 @@ impl Key {
             other => KeyCode::Char(lower_case(other)),
         };
         let modifiers = if character.is_uppercase() { Modifiers::SHIFT } else { Modifiers::NONE };
-        Self { code, modifiers, kind: KeyKind::Press, text: Some(character.to_string()) }
+        Self { text: Some(character.to_string()), ..Self::new(code, modifiers) }
+    }
+
+    /// Returns the key with the bytes that the terminal sent.
+    pub(super) fn sent_as(mut self, parts: &[&[u8]]) -> Self {
+        self.sequence = Sequence::new(parts);
+        self
+    }
+
+    /// Returns what the terminal sent for the key.
+    pub fn sent(&self) -> &str {
+        match self.sequence.as_str() {
+            "" => self.text.as_deref().unwrap_or_default(),
+            sequence => sequence,
+        }
     }
 
     /// Returns the id of the key, which keybindings name.

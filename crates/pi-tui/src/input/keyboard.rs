@@ -57,7 +57,7 @@ impl KittyKey {
         let own_text = Some(self.text).filter(|text| !text.is_empty());
         let with_text = |code, modifiers, typed: Option<String>| {
             let text = if kind == KeyKind::Release || !types_text(held) { None } else { typed };
-            Key { code, modifiers, kind, text }
+            Key { kind, text, ..Key::new(code, modifiers) }
         };
         if let Some((code, typed)) = functional(self.code) {
             return Some(with_text(code, held, own_text.or(typed.map(String::from))));
@@ -110,7 +110,7 @@ pub(super) fn modify_other_keys(encoded: u32, code: u32) -> Option<Key> {
         }
     };
     let text = if types_text(held) { typed.map(String::from) } else { None };
-    Some(Key { code, modifiers: held, kind: KeyKind::Press, text })
+    Some(Key { text, ..Key::new(code, held) })
 }
 
 /// Returns the key of a control character, or of another ASCII character.

@@ -35,7 +35,10 @@ pub(super) fn csi(body: &[u8], last: u8) -> Option<Event> {
                     width: params.small(2)?,
                 })),
                 b'R' if !params.is_modified() => cursor_position(&params).map(Event::Reply),
-                _ => key(&params, last).map(|key| Event::Input(Input::Key(key))),
+                _ => {
+                    let key = key(&params, last)?.sent_as(&[b"\x1b[", body, &[last]]);
+                    Some(Event::Input(Input::Key(key)))
+                }
             }
         }
     }
@@ -43,6 +46,10 @@ pub(super) fn csi(body: &[u8], last: u8) -> Option<Event> {
 
 /// Decodes an SS3 sequence: the digits before its final byte, and the final byte.
 pub(super) fn ss3(body: &[u8], last: u8) -> Option<Key> {
+    Some(ss3_key(body, last)?.sent_as(&[b"\x1bO", body, &[last]]))
+}
+
+fn ss3_key(body: &[u8], last: u8) -> Option<Key> {
     let params = Params::new(body);
     // `ESC O 5 A` and `ESC O 1 ; 5 A` both hold Ctrl.
     let held = keyboard::modifiers(params.number(1).or(params.number(0)).unwrap_or(1));
@@ -99,7 +106,7 @@ fn key(params: &Params<'_>, last: u8) -> Option<Key> {
     let modifiers = params.number(1).unwrap_or(1);
     let held = keyboard::modifiers(modifiers);
     let kind = keyboard::kind(params.part(1, 1).unwrap_or(1));
-    let named = |code, held| Some(Key { code, modifiers: held, kind, text: None });
+    let named = |code, held| Some(Key { kind, ..Key::new(code, held) });
     match last {
         b'u' => KittyKey {
             code: params.number(0)?,
@@ -163,7 +170,10 @@ fn numbered(number: u32) -> Option<KeyCode> {
 /// Returns the key of the Linux console: `CSI [ A` to `CSI [ E`.
 pub(super) fn linux(last: u8) -> Option<Key> {
     match last {
-        b'A'..=b'E' => Some(Key::new(KeyCode::F(last - b'A' + 1), Modifiers::NONE)),
+        b'A'..=b'E' => {
+            let key = Key::new(KeyCode::F(last - b'A' + 1), Modifiers::NONE);
+            Some(key.sent_as(&[b"\x1b[[", &[last]]))
+        }
         _ => None,
     }
 }
@@ -171,7 +181,8 @@ pub(super) fn linux(last: u8) -> Option<Key> {
 /// Adds Alt to a key event, for sequences after an additional ESC.
 pub(super) fn with_alt(event: Event) -> Event {
     match event {
-        Event::Input(Input::Key(mut key)) => {
+        Event::Input(Input::Key(key)) => {
+            let mut key = key.clone().sent_as(&[b"\x1b", key.sent().as_bytes()]);
             key.modifiers = key.modifiers | Modifiers::ALT;
             if key.kind != KeyKind::Release {
                 key.text = None;

@@ -515,3 +515,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn input_keeps_what_the_terminal_sent() {
+    let sequences = [
+        "a",
+        "É",
+        "\r",
+        "\u{1b}",
+        "\u{1}",
+        "\u{7f}",
+        "\u{1b}a",
+        "\u{1b}é",
+        "\u{1b}[A",
+        "\u{1b}[1;5A",
+        "\u{1b}[3~",
+        "\u{1b}[97;5u",
+        "\u{1b}[Z",
+        "\u{1b}OP",
+        "\u{1b}\u{1b}[A",
+        "\u{1b}[[A",
+        "\u{1b}[200~a\nb\u{1b}[201~",
+        "\u{1b}[I",
+    ];
+    for data in sequences {
+        let inputs = Input::decode(data);
+        let sent: Vec<_> = inputs.iter().filter_map(Input::sent).collect();
+        assert_eq!(sent, [data], "{inputs:?}");
+    }
+}
+
+#[test]
+fn text_of_input_methods_is_sent_as_text() {
+    let text = "漢字かな交じり";
+    let points: Vec<String> = text.chars().map(|one| u32::from(one).to_string()).collect();
+    let inputs = Input::decode(&format!("\u{1b}[0;;{}u", points.join(":")));
+    let sent: Vec<_> = inputs.iter().filter_map(Input::sent).collect();
+    assert_eq!(sent, [text]);
+}
