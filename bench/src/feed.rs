@@ -71,7 +71,7 @@ fn decoder(format: Format, model: &Arc<Model>) -> Box<dyn Decoder> {
     let format = wire::format(name).unwrap_or_else(|| panic!("no wire format {name}"));
     let request =
         Request::new(Arc::clone(model), Context::new().user("hi"), StreamOptions::default());
-    format.decoder(&Call::new(request, None, &|_| None))
+    (format.decoder)(&Call::new(request, None, &|_| None))
 }
 
 fn is_delta(event: &AssistantEvent) -> bool {

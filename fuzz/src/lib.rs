@@ -168,7 +168,7 @@ fn format_decoder(data: &[u8], api: &str, promise: Promise) {
             Context::new().user("hi"),
             StreamOptions::default(),
         );
-        format.decoder(&Call::new(request, None, &|_| None))
+        (format.decoder)(&Call::new(request, None, &|_| None))
     });
 }
 

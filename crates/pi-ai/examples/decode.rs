@@ -17,13 +17,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [api, path] = arguments.as_slice() else {
         return Err("usage: decode API FILE (or - for standard input)".into());
     };
-    let known = || wire::FORMATS.iter().map(|format| format.api()).collect::<Vec<_>>().join(", ");
+    let known = || wire::FORMATS.iter().map(|format| format.api).collect::<Vec<_>>().join(", ");
     let format = wire::format(api).ok_or_else(|| format!("{api} is none of {}", known()))?;
     let body = read(path)?;
 
     let model = Model { id: "recorded".to_owned(), api: api.clone(), ..Model::default() };
     let request = Request::new(Arc::new(model.clone()), Context::new(), StreamOptions::default());
-    let mut decoder = format.decoder(&Call::new(request, None, &|_| None));
+    let mut decoder = (format.decoder)(&Call::new(request, None, &|_| None));
     let mut out = MessageBuilder::new(&model);
     decoder.push(&body, &mut out);
     decoder.finish(&mut out);

@@ -261,7 +261,7 @@ impl Client {
     }
 
     /// Resolves everything of a request except its credentials.
-    fn prepare(&self, request: Request) -> Result<(Call, &'static dyn WireFormat), String> {
+    fn prepare(&self, request: Request) -> Result<(Call, &'static WireFormat), String> {
         let model = self.completed((*request.model).clone());
         let format = wire::format(&model.api).ok_or_else(|| {
             format!("Provider {} has no API implementation for \"{}\"", model.provider, model.api)
@@ -307,7 +307,7 @@ impl Client {
 /// A resolved call without its credentials.
 struct Ready {
     call: Call,
-    format: &'static dyn WireFormat,
+    format: &'static WireFormat,
     credentials: Credentials,
 }
 
@@ -320,7 +320,7 @@ impl Provider for Client {
                 return AssistantStream::failed(&model, redacted(self.redact.as_ref(), error));
             }
         };
-        let thinking_level = format.thinking_level(&call);
+        let thinking_level = (format.thinking_level)(&call);
         let timeouts = call.options.timeouts.clone();
         let (http, env) = (self.http.clone(), Arc::clone(&self.env));
         let outlets = Outlets { redact: self.redact.clone(), on_failure: self.on_failure.clone() };
@@ -376,21 +376,23 @@ impl Outlets {
 async fn exchange(
     http: &HttpClient,
     call: Call,
-    format: &'static dyn WireFormat,
+    format: &'static WireFormat,
     outlets: &Outlets,
 ) -> Result<Exchange, Refused> {
     let mut diagnostics = Vec::new();
     let model = Arc::clone(&call.model);
     let mut call = with_header_hook(call).await?;
     loop {
-        let mut request = format.encode(&call).map_err(|error| with_hint(&call, &error))?;
+        let mut request = (format.encode)(&call).map_err(|error| with_hint(&call, &error))?;
         if let Some(hook) = &call.options.hooks.on_payload {
             let model = Arc::clone(&model);
             request.body = hooks::call("on_payload", || hook(request.body, model)).await?;
         }
-        request.headers = format.headers(&call, request.headers);
+        request.headers = (format.headers)(&call, request.headers);
         let mut failure = match send(http, &call, &request, format, &mut diagnostics).await {
-            Ok(body) => return Ok(Exchange { body, decoder: format.decoder(&call), diagnostics }),
+            Ok(body) => {
+                return Ok(Exchange { body, decoder: (format.decoder)(&call), diagnostics });
+            }
             Err(failure) => failure,
         };
         // Redacted before texts are shortened, which could leave half a key.
@@ -402,14 +404,14 @@ async fn exchange(
             let text = failure_text(&call, format, &failure);
             return Err(Refused { text, status: None, diagnostics });
         };
-        let fallback = format.fallback(&call, status);
+        let fallback = (format.fallback)(&call, status);
         match fallback.or_else(|| wire::without_schema(&call, format, status)) {
             Some(fallback) => {
                 diagnostics.push(fallback.diagnostic);
                 call = fallback.call;
             }
             None => {
-                diagnostics.extend(format.diagnostic(status));
+                diagnostics.extend((format.diagnostic)(status));
                 let (status, text) = (status.status, failure_text(&call, format, &failure));
                 return Err(Refused { text, status: Some(status), diagnostics });
             }
@@ -426,8 +428,8 @@ async fn with_header_hook(mut call: Call) -> Result<Call, HookPanicked> {
     Ok(call)
 }
 
-fn failure_text(call: &Call, format: &dyn WireFormat, failure: &Failure) -> String {
-    let status_text = |failure: &HttpFailure| format.error_text(call, failure);
+fn failure_text(call: &Call, format: &WireFormat, failure: &Failure) -> String {
+    let status_text = |failure: &HttpFailure| (format.error_text)(call, failure);
     match failure {
         Failure::Text(text) => text.clone(),
         Failure::Status(failure) => status_text(failure),

@@ -2,7 +2,7 @@
 //!
 //! Time-outs, retries and error bodies are handled here and nowhere else; connections, proxies and
 //! content encodings are those of [`pi_web::client`]. The driver must not know a provider, or a format
-//! beyond the [`WireFormat`](crate::wire::WireFormat) trait. `transport` chooses between HTTP
+//! beyond the [`WireFormat`](crate::wire::WireFormat). `transport` chooses between HTTP
 //! (`connect`) and WebSockets (`websocket`), `source` reads the `body`, `redact` keeps keys out of
 //! error texts.
 

@@ -6,24 +6,24 @@
 //!
 //! This module must not open a connection (see `http`) or look up a key (see `client`).
 
-pub mod anthropic;
-pub mod azure;
-pub mod bedrock;
+mod anthropic;
+mod azure;
+mod bedrock;
 mod call;
 mod claude;
-pub mod codex;
-pub mod completions;
+mod codex;
+mod completions;
 mod copilot;
 mod document;
 mod error_text;
 mod first;
-pub mod google;
+mod google;
 mod identity;
 mod ids;
-pub mod mistral;
+mod mistral;
 mod output;
-pub mod pi_messages;
-pub mod responses;
+mod pi_messages;
+mod responses;
 mod sampling;
 pub mod socket;
 mod sse_decoder;
@@ -39,63 +39,64 @@ pub use call::{Call, EnvLookup, Headers};
 pub use error_text::HttpFailure;
 pub(crate) use error_text::shorten;
 #[cfg(feature = "http")]
-#[cfg(feature = "http")]
 pub(crate) use output::without_schema;
 pub use output::{OutputSupport, enforces_output};
 pub use sse_decoder::{EventDecoder, SseDecoder};
 pub use transform::transform_messages;
 
-/// A wire format.
-pub trait WireFormat: Sync {
-    /// Returns the name of the format in model records.
-    fn api(&self) -> &'static str;
-
+/// A wire format: its name, and its functions.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct WireFormat {
+    /// The name of the format in model records.
+    pub api: &'static str,
     /// Encodes the request of a call.
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError>;
-
+    pub encode: fn(&Call) -> Result<HttpRequest, EncodeError>,
+    /// Creates a decoder for the answer to a call.
+    pub decoder: fn(&Call) -> Box<dyn Decoder>,
+    /// Returns the error text for a response that is not 2xx.
+    pub error_text: fn(&Call, &HttpFailure) -> String,
     /// Returns the headers to send, given those of the encoded request. By default, model and
     /// options may change all of them.
-    fn headers(&self, call: &Call, own: Headers) -> Headers {
-        call.headers(own)
-    }
-
-    /// Creates a decoder for the answer to `call`.
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder>;
-
+    pub headers: fn(&Call, Headers) -> Headers,
     /// Returns the requested effort, as the provider calls it, if later requests must repeat it
     /// together with this answer.
-    fn thinking_level(&self, _call: &Call) -> Option<String> {
-        None
-    }
-
-    /// Returns the error text for a response that is not 2xx.
-    fn error_text(&self, call: &Call, failure: &HttpFailure) -> String;
-
+    pub thinking_level: fn(&Call) -> Option<String>,
     /// Returns true if a failure does not pass by itself, although its status says so.
-    fn is_final(&self, _failure: &HttpFailure) -> bool {
-        false
-    }
-
-    /// Returns the request for a WebSocket, if the format can be sent over one. `request` is the final
-    /// request over HTTP.
-    fn socket(&self, _call: &Call, _request: &HttpRequest) -> Option<socket::SocketRequest> {
-        None
-    }
-
+    pub is_final: fn(&HttpFailure) -> bool,
+    /// Returns the request for a WebSocket, if the format can be sent over one. The argument is the
+    /// final request over HTTP.
+    pub socket: fn(&Call, &HttpRequest) -> Option<socket::SocketRequest>,
     /// Returns data about a response that is not 2xx, for the message.
-    fn diagnostic(&self, _failure: &HttpFailure) -> Option<pi_protocol::Diagnostic> {
-        None
-    }
-
+    pub diagnostic: fn(&HttpFailure) -> Option<pi_protocol::Diagnostic>,
     /// Returns the ability of a model to constrain its final answer to a JSON Schema.
-    fn output_support(&self, _model: &Model) -> OutputSupport {
-        OutputSupport::Unsupported
-    }
-
+    pub output_support: fn(&Model) -> OutputSupport,
     /// Returns a reduced request to send after this failure. For endpoints that reject an optional
     /// feature, which cannot be known beforehand.
-    fn fallback(&self, _call: &Call, _failure: &HttpFailure) -> Option<Fallback> {
-        None
+    pub fallback: fn(&Call, &HttpFailure) -> Option<Fallback>,
+}
+
+impl WireFormat {
+    /// Creates a format with what each must have, and the defaults of the rest.
+    const fn new(
+        api: &'static str,
+        encode: fn(&Call) -> Result<HttpRequest, EncodeError>,
+        decoder: fn(&Call) -> Box<dyn Decoder>,
+        error_text: fn(&Call, &HttpFailure) -> String,
+    ) -> Self {
+        Self {
+            api,
+            encode,
+            decoder,
+            error_text,
+            headers: Call::headers,
+            thinking_level: |_| None,
+            is_final: |_| false,
+            socket: |_, _| None,
+            diagnostic: |_| None,
+            output_support: |_| OutputSupport::Unsupported,
+            fallback: |_, _| None,
+        }
     }
 }
 
@@ -109,22 +110,22 @@ pub struct Fallback {
 }
 
 /// All supported formats.
-pub static FORMATS: &[&dyn WireFormat] = &[
-    &anthropic::AnthropicMessages,
-    &completions::OpenAiCompletions,
-    &responses::OpenAiResponses,
-    &azure::AzureOpenAiResponses,
-    &bedrock::BedrockConverseStream,
-    &mistral::MistralConversations,
-    &codex::OpenAiCodexResponses,
-    &pi_messages::PiMessages,
-    &google::GoogleGenerativeAi,
-    &google::GoogleVertex,
+pub static FORMATS: &[&WireFormat] = &[
+    &anthropic::FORMAT,
+    &completions::FORMAT,
+    &responses::FORMAT,
+    &azure::FORMAT,
+    &bedrock::FORMAT,
+    &mistral::FORMAT,
+    &codex::FORMAT,
+    &pi_messages::FORMAT,
+    &google::GENERATIVE_AI,
+    &google::VERTEX,
 ];
 
 /// Finds the format with this name.
-pub fn format(api: &str) -> Option<&'static dyn WireFormat> {
-    FORMATS.iter().copied().find(|format| format.api() == api)
+pub fn format(api: &str) -> Option<&'static WireFormat> {
+    FORMATS.iter().copied().find(|format| format.api == api)
 }
 
 /// An encoded request, which is always a POST with a JSON body.

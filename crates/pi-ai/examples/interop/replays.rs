@@ -90,7 +90,7 @@ fn same(message: &AssistantMessage, recording: &[u8]) -> Outcome {
     let request =
         Request::new(Arc::new(model.clone()), Context::new().user("hi"), StreamOptions::default());
     let call = Call::new(request, None, &|_| None);
-    let mut decoder = wire::format(api).ok_or("no such format")?.decoder(&call);
+    let mut decoder = (wire::format(api).ok_or("no such format")?.decoder)(&call);
     let mut out = MessageBuilder::new(&model);
     decoder.push(recording, &mut out);
     decoder.finish(&mut out);

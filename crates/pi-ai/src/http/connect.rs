@@ -44,7 +44,7 @@ pub(crate) async fn open(
     http: &HttpClient,
     request: &HttpRequest,
     options: &StreamOptions,
-    format: &dyn WireFormat,
+    format: &WireFormat,
 ) -> Result<OpenResponse, Failure> {
     let pool = http.web.pool(&request.url, options.timeouts.connect);
     let pool = pool.map_err(|error| Failure::Text(error.message))?;
@@ -78,7 +78,7 @@ pub(crate) async fn open(
             None => (Failure::Text(first_byte_text(&options.timeouts)), Hints::default()),
         };
         let status = match &failure {
-            Failure::Status(response) if format.is_final(response) => return Err(failure),
+            Failure::Status(response) if (format.is_final)(response) => return Err(failure),
             Failure::Status(failure) => Some(failure.status),
             Failure::Text(_) | Failure::PauseTooLong { .. } => None,
         };

@@ -15,13 +15,13 @@ pub(crate) async fn send(
     http: &HttpClient,
     call: &Call,
     request: &HttpRequest,
-    format: &dyn WireFormat,
+    format: &WireFormat,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Body, Failure> {
     let options = &call.options;
     let socket = match options.transport {
         Transport::Sse => None,
-        _ => format.socket(call, request),
+        _ => (format.socket)(call, request),
     };
     if let Some(socket) = socket
         && !http.sockets.has_failed(socket.key.as_ref())

@@ -13,16 +13,9 @@ mod messages;
 mod thinking;
 mod tools;
 
-use pi_protocol::{Diagnostic, DiagnosticError, Extra, Model, now_ms};
+use pi_protocol::{Diagnostic, DiagnosticError, Extra, now_ms};
 
-use crate::wire::{
-    Call, Decoder, EncodeError, Fallback, HttpFailure, HttpRequest, OutputSupport, SseDecoder,
-    WireFormat,
-};
-
-/// The wire format `anthropic-messages`.
-#[derive(Debug)]
-pub struct AnthropicMessages;
+use crate::wire::{Call, Decoder, Fallback, HttpFailure, SseDecoder, WireFormat};
 
 /// Error texts of an endpoint that cannot handle all strict tools of a request together.
 const STRICT_LIMITS: &[&str] = &[
@@ -31,43 +24,29 @@ const STRICT_LIMITS: &[&str] = &[
     "Schemas contains too many parameters with union types (",
 ];
 
-impl WireFormat for AnthropicMessages {
-    fn api(&self) -> &'static str {
-        "anthropic-messages"
-    }
+/// The wire format `anthropic-messages`.
+pub(super) static FORMAT: WireFormat = WireFormat {
+    thinking_level: |call| thinking::managed_effort(call).map(str::to_owned),
+    fallback: without_strict_tools,
+    output_support: |model| compat::Compat::of(model).output_support(model),
+    ..WireFormat::new("anthropic-messages", encode::request, decoder, |_, failure| failure.plain())
+};
 
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        encode::request(call)
-    }
+fn decoder(call: &Call) -> Box<dyn Decoder> {
+    Box::new(SseDecoder::new(call, decode::Events::new(&call.model)))
+}
 
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, decode::Events::new(&call.model)))
-    }
-
-    fn thinking_level(&self, call: &Call) -> Option<String> {
-        thinking::managed_effort(call).map(str::to_owned)
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        failure.plain()
-    }
-
-    fn fallback(&self, call: &Call, failure: &HttpFailure) -> Option<Fallback> {
-        let too_strict = failure.status == 400
-            && !call.no_strict_tools
-            && STRICT_LIMITS.iter().any(|text| failure.body.contains(text));
-        too_strict.then(|| Fallback {
-            call: Call { no_strict_tools: true, ..call.clone() },
-            diagnostic: Diagnostic {
-                kind: "anthropic_strict_tools_fallback".to_owned(),
-                timestamp: now_ms(),
-                error: Some(DiagnosticError { message: failure.plain(), extra: Extra::new() }),
-                ..Diagnostic::default()
-            },
-        })
-    }
-
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        compat::Compat::of(model).output_support(model)
-    }
+fn without_strict_tools(call: &Call, failure: &HttpFailure) -> Option<Fallback> {
+    let too_strict = failure.status == 400
+        && !call.no_strict_tools
+        && STRICT_LIMITS.iter().any(|text| failure.body.contains(text));
+    too_strict.then(|| Fallback {
+        call: Call { no_strict_tools: true, ..call.clone() },
+        diagnostic: Diagnostic {
+            kind: "anthropic_strict_tools_fallback".to_owned(),
+            timestamp: now_ms(),
+            error: Some(DiagnosticError { message: failure.plain(), extra: Extra::new() }),
+            ..Diagnostic::default()
+        },
+    })
 }

@@ -4,13 +4,10 @@
 //! is, under which name a model was deployed, and how a key or an Entra ID token is sent. Models of
 //! Foundry that use `openai-completions` are found in the same way.
 
-use pi_protocol::Model;
 use pi_web::KeyScheme;
 
 use super::responses;
-use super::{
-    Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, OutputSupport, WireFormat,
-};
+use super::{Call, EncodeError, Headers, HttpRequest, WireFormat};
 
 /// Domains of Azure resources, where the API has a fixed path.
 const DOMAINS: &[&str] = &[".openai.azure.com", ".cognitiveservices.azure.com", ".ai.azure.com"];
@@ -35,40 +32,26 @@ const NO_ADDRESS: &str = "The address of your Azure resource is not known. Set \
     AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME, or a base URL for the provider.";
 
 /// The wire format `azure-openai-responses`.
-#[derive(Debug)]
-pub struct AzureOpenAiResponses;
+pub(super) static FORMAT: WireFormat = WireFormat {
+    output_support: responses::openai_output_support,
+    ..WireFormat::new("azure-openai-responses", encode, responses::decoder, |_, failure| {
+        failure.openai_style(Some("Azure OpenAI API error"))
+    })
+};
 
-impl WireFormat for AzureOpenAiResponses {
-    fn api(&self) -> &'static str {
-        "azure-openai-responses"
-    }
-
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        let mut headers = Headers::new();
-        if let Some(key) = call.require_key(&["authorization", "api-key"])? {
-            match call.key_scheme {
-                KeyScheme::FormatDefault => headers.set("api-key", key),
-                _ => {
-                    headers.set("Authorization", format!("Bearer {key}"));
-                }
+fn encode(call: &Call) -> Result<HttpRequest, EncodeError> {
+    let mut headers = Headers::new();
+    if let Some(key) = call.require_key(&["authorization", "api-key"])? {
+        match call.key_scheme {
+            KeyScheme::FormatDefault => headers.set("api-key", key),
+            _ => {
+                headers.set("Authorization", format!("Bearer {key}"));
             }
         }
-        let endpoint = Endpoint::of(call)?;
-        let url = endpoint.url("/responses", Some(&version(call, &endpoint)));
-        Ok(HttpRequest::new(url, headers, responses::azure_body(call, &deployment(call))?))
     }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        responses::decoder(call)
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        failure.openai_style(Some("Azure OpenAI API error"))
-    }
-
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        responses::openai_output_support(model)
-    }
+    let endpoint = Endpoint::of(call)?;
+    let url = endpoint.url("/responses", Some(&version(call, &endpoint)));
+    Ok(HttpRequest::new(url, headers, responses::azure_body(call, &deployment(call))?))
 }
 
 /// Returns the name under which the model was deployed: that of the variable

@@ -16,53 +16,39 @@ mod frame;
 mod messages;
 mod thinking;
 
-use pi_protocol::{Diagnostic, Model, now_ms};
+use pi_protocol::now_ms;
 
-use crate::wire::{
-    Call, Decoder, EncodeError, Headers, HttpFailure, HttpRequest, OutputSupport, WireFormat,
-};
+use crate::wire::{Call, Decoder, Headers, HttpFailure, WireFormat};
 
 use failure::ServiceError;
 
 /// The wire format `bedrock-converse-stream`.
-#[derive(Debug)]
-pub struct BedrockConverseStream;
+pub(super) static FORMAT: WireFormat = WireFormat {
+    headers,
+    diagnostic: |failure| Some(ServiceError::of_response(failure).diagnostic(now_ms())),
+    output_support: encode::output_support,
+    ..WireFormat::new("bedrock-converse-stream", encode::request, decoder, error_text)
+};
 
-impl WireFormat for BedrockConverseStream {
-    fn api(&self) -> &'static str {
-        "bedrock-converse-stream"
+/// Headers that are a part of the signature, or replace it, cannot be set by users.
+fn headers(call: &Call, own: Headers) -> Headers {
+    let signed = own.iter().filter(|(name, _)| is_reserved(name));
+    let signed: Vec<_> = signed.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let mut headers = call.headers(own);
+    headers.retain(|name| !is_reserved(name));
+    for (name, value) in signed {
+        headers.set(name, value);
     }
+    headers
+}
 
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        encode::request(call)
-    }
+fn decoder(call: &Call) -> Box<dyn Decoder> {
+    Box::new(decode::Body::new(call))
+}
 
-    /// Headers that are a part of the signature, or replace it, cannot be set by users.
-    fn headers(&self, call: &Call, own: Headers) -> Headers {
-        let mut headers = call.headers(own.clone());
-        headers.retain(|name| !is_reserved(name));
-        for (name, value) in own.iter().filter(|(name, _)| is_reserved(name)) {
-            headers.set(name, value);
-        }
-        headers
-    }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(decode::Body::new(call))
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        let error = ServiceError::of_response(failure);
-        if error.code.is_some() { error.text() } else { failure.plain() }
-    }
-
-    fn diagnostic(&self, failure: &HttpFailure) -> Option<Diagnostic> {
-        Some(ServiceError::of_response(failure).diagnostic(now_ms()))
-    }
-
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        encode::output_support(model)
-    }
+fn error_text(_call: &Call, failure: &HttpFailure) -> String {
+    let error = ServiceError::of_response(failure);
+    if error.code.is_some() { error.text() } else { failure.plain() }
 }
 
 fn is_reserved(name: &str) -> bool {

@@ -13,44 +13,19 @@ mod token;
 #[cfg(test)]
 mod tests;
 
-use pi_protocol::Model;
-
 use super::responses;
-use super::socket::SocketRequest;
-use super::{
-    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
-};
+use super::{Call, Decoder, SseDecoder, WireFormat};
 
 /// The wire format `openai-codex-responses`.
-#[derive(Debug)]
-pub struct OpenAiCodexResponses;
-
-impl WireFormat for OpenAiCodexResponses {
-    fn api(&self) -> &'static str {
-        "openai-codex-responses"
-    }
-
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        encode::request(call)
-    }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, decode::CodexDecoder::new(call)))
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
+pub(super) static FORMAT: WireFormat = WireFormat {
+    is_final: |failure| error::usage_limit(&failure.body).is_some(),
+    socket: |call, request| Some(encode::socket(call, request)),
+    output_support: responses::openai_output_support,
+    ..WireFormat::new("openai-codex-responses", encode::request, decoder, |_, failure| {
         error::text(failure)
-    }
+    })
+};
 
-    fn is_final(&self, failure: &HttpFailure) -> bool {
-        error::usage_limit(&failure.body).is_some()
-    }
-
-    fn socket(&self, call: &Call, request: &HttpRequest) -> Option<SocketRequest> {
-        Some(encode::socket(call, request))
-    }
-
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        responses::openai_output_support(model)
-    }
+fn decoder(call: &Call) -> Box<dyn Decoder> {
+    Box::new(SseDecoder::new(call, decode::CodexDecoder::new(call)))
 }

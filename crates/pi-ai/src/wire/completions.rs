@@ -27,34 +27,16 @@ pub(in crate::wire) use chunk::{CallDelta, non_empty, repaired};
 pub(in crate::wire) use decode::{error_text, identify};
 pub(in crate::wire) use usage::read as read_usage;
 
-use pi_protocol::Model;
-
-use crate::wire::{
-    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
-};
+use crate::wire::{Call, Decoder, SseDecoder, WireFormat};
 
 /// The wire format `openai-completions`.
-#[derive(Debug)]
-pub struct OpenAiCompletions;
-
-impl WireFormat for OpenAiCompletions {
-    fn api(&self) -> &'static str {
-        "openai-completions"
-    }
-
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        encode::request(call)
-    }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, decode::ChunkDecoder::new(call)))
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
+pub(super) static FORMAT: WireFormat = WireFormat {
+    output_support: |model| compat::Compat::of(model).output,
+    ..WireFormat::new("openai-completions", encode::request, decoder, |_, failure| {
         failure.openai_style(None)
-    }
+    })
+};
 
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        compat::Compat::of(model).output
-    }
+fn decoder(call: &Call) -> Box<dyn Decoder> {
+    Box::new(SseDecoder::new(call, decode::ChunkDecoder::new(call)))
 }

@@ -18,63 +18,30 @@ mod tools;
 mod usage;
 mod vertex;
 
-use pi_protocol::Model;
 use serde_json::Value;
 
-use crate::wire::{
-    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, WireFormat, error_text,
-};
+use crate::wire::{Call, Decoder, EncodeError, HttpRequest, WireFormat, error_text};
 
 /// The wire format `google-generative-ai`.
-#[derive(Debug)]
-pub struct GoogleGenerativeAi;
+pub(super) static GENERATIVE_AI: WireFormat = format("google-generative-ai", encode::request);
 
-impl WireFormat for GoogleGenerativeAi {
-    fn api(&self) -> &'static str {
-        "google-generative-ai"
-    }
+/// The wire format `google-vertex`.
+pub(super) static VERTEX: WireFormat = format("google-vertex", vertex::request);
 
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        encode::request(call)
-    }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(body::Body::new(call))
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        google_error(&failure.body).unwrap_or_else(|| failure.plain())
-    }
-
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        encode::output_support(model)
+const fn format(
+    api: &'static str,
+    encode: fn(&Call) -> Result<HttpRequest, EncodeError>,
+) -> WireFormat {
+    WireFormat {
+        output_support: encode::output_support,
+        ..WireFormat::new(api, encode, decoder, |_, failure| {
+            google_error(&failure.body).unwrap_or_else(|| failure.plain())
+        })
     }
 }
 
-/// The wire format `google-vertex`.
-#[derive(Debug)]
-pub struct GoogleVertex;
-
-impl WireFormat for GoogleVertex {
-    fn api(&self) -> &'static str {
-        "google-vertex"
-    }
-
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        vertex::request(call)
-    }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(body::Body::new(call))
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        google_error(&failure.body).unwrap_or_else(|| failure.plain())
-    }
-
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        encode::output_support(model)
-    }
+fn decoder(call: &Call) -> Box<dyn Decoder> {
+    Box::new(body::Body::new(call))
 }
 
 /// Returns an error in Google's own form, as JSON. That form contains status and code; other bodies
@@ -91,6 +58,7 @@ fn google_error(body: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::HttpFailure;
 
     #[test]
     fn failures_name_status_and_cause() {

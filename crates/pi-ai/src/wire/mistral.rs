@@ -10,34 +10,16 @@ mod encode;
 mod ids;
 mod messages;
 
-use pi_protocol::Model;
-
-use crate::wire::{
-    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
-};
+use crate::wire::{Call, Decoder, SseDecoder, WireFormat};
 
 /// The wire format `mistral-conversations`.
-#[derive(Debug)]
-pub struct MistralConversations;
-
-impl WireFormat for MistralConversations {
-    fn api(&self) -> &'static str {
-        "mistral-conversations"
-    }
-
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        encode::request(call)
-    }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, decode::MistralDecoder::new(call)))
-    }
-
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
+pub(super) static FORMAT: WireFormat = WireFormat {
+    output_support: encode::output_support,
+    ..WireFormat::new("mistral-conversations", encode::request, decoder, |_, failure| {
         failure.with_body("Mistral API error")
-    }
+    })
+};
 
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        encode::output_support(model)
-    }
+fn decoder(call: &Call) -> Box<dyn Decoder> {
+    Box::new(SseDecoder::new(call, decode::MistralDecoder::new(call)))
 }

@@ -61,7 +61,7 @@ impl OutputSupport {
 pub fn enforces_output(model: &Model, schema: &OutputSchema, has_tools: bool) -> bool {
     let Some(format) = super::format(&model.api) else { return false };
     !schema.is_rejected()
-        && format.output_support(model).covers(has_tools)
+        && (format.output_support)(model).covers(has_tools)
         && reduced(schema.schema(), Bounds::Described).is_some()
 }
 

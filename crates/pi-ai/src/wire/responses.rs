@@ -33,39 +33,14 @@ pub(super) use encode::tool_choice;
 
 use crate::wire::call::MAX_CACHE_KEY;
 use crate::wire::output::Bounds;
-use crate::wire::{
-    Call, Decoder, EncodeError, HttpFailure, HttpRequest, OutputSupport, SseDecoder, WireFormat,
-};
+use crate::wire::{Call, Decoder, EncodeError, OutputSupport, SseDecoder, WireFormat};
 
 /// The wire format `openai-responses`.
-#[derive(Debug)]
-pub struct OpenAiResponses;
-
-impl WireFormat for OpenAiResponses {
-    fn api(&self) -> &'static str {
-        "openai-responses"
-    }
-
-    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
-        encode::request(call)
-    }
-
-    fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        decoder(call)
-    }
-
-    fn thinking_level(&self, call: &Call) -> Option<String> {
-        encode::Effort::of(call).in_conversation
-    }
-
-    fn error_text(&self, call: &Call, failure: &HttpFailure) -> String {
-        error::text(call, failure)
-    }
-
-    fn output_support(&self, model: &Model) -> OutputSupport {
-        output_support(model)
-    }
-}
+pub(super) static FORMAT: WireFormat = WireFormat {
+    thinking_level: |call| encode::Effort::of(call).in_conversation,
+    output_support,
+    ..WireFormat::new("openai-responses", encode::request, decoder, error::text)
+};
 
 /// Returns the support of an endpoint for schemas. Endpoints with strict tools have both.
 fn output_support(model: &Model) -> OutputSupport {

@@ -83,14 +83,14 @@ fn decode(api: &str, (provider, model): (&str, &str), case: &Case, size: usize) 
     let mut out = MessageBuilder::new(&model);
     if case.status == 200 {
         out.start();
-        let mut decoder = format.decoder(&call);
+        let mut decoder = (format.decoder)(&call);
         for piece in case.answer.as_bytes().chunks(size) {
             decoder.push(piece, &mut out);
         }
         decoder.finish(&mut out);
     } else {
         let failure = HttpFailure::new(case.status, case.answer.clone());
-        out.fail(StopReason::Error, format.error_text(&call, &failure));
+        out.fail(StopReason::Error, (format.error_text)(&call, &failure));
     }
     let events: Vec<String> = std::iter::from_fn(|| out.pop_event())
         .filter(|_| case.status == 200)

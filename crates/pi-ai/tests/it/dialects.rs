@@ -92,7 +92,7 @@ fn requests_match_in_every_dialect() {
         options.reasoning = case.options.reasoning;
         let request = Request::new(Arc::new(model), context, options);
         let call = Call::new(request, Some("sk-dummy".to_owned().into()), &|_| None);
-        let request = wire::format(&case.api).unwrap().encode(&call).unwrap();
+        let request = (wire::format(&case.api).unwrap().encode)(&call).unwrap();
         let headers: BTreeMap<String, String> = call
             .headers(request.headers)
             .iter()

@@ -76,7 +76,7 @@ fn body(model: &Model, schema: Option<Value>, has_tools: bool) -> Map<String, Va
     let claims = "eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYSJ9fQ";
     let key = format!("x.{claims}.x");
     let call = Call::new(request, Some(key.into()), &|_| None);
-    let encoded = wire::format(&model.api).unwrap().encode(&call).unwrap();
+    let encoded = (wire::format(&model.api).unwrap().encode)(&call).unwrap();
     match encoded.body {
         Value::Object(body) => body,
         other => panic!("{other}"),

@@ -75,8 +75,8 @@ fn a_request_begins_with_the_one_before_it() {
                 options,
             );
             let call = Call::new(request, Some("k".into()), &|_| None);
-            let level = format.thinking_level(&call);
-            let mut body = format.encode(&call).unwrap().body;
+            let level = (format.thinking_level)(&call);
+            let mut body = (format.encode)(&call).unwrap().body;
             plain(&mut body);
             if let Some(before) = &before {
                 let (old, new) = (before[list].as_array().unwrap(), body[list].as_array().unwrap());

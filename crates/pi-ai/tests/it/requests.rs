@@ -149,7 +149,7 @@ fn run(api: &str, name: &str, case: Case, models: &BTreeMap<String, Model>) -> R
     let format = wire::format(api).unwrap();
     let model = models[&case.model].clone();
     let call = case.options.into_call(model, case.context);
-    let request = match (format.encode(&call), case.error) {
+    let request = match ((format.encode)(&call), case.error) {
         (Ok(_), Some(error)) => return Err(format!("{name}: encoded, expected error {error:?}")),
         (Err(error), Some(expected)) if error.to_string() == expected => return Ok(()),
         (Err(error), expected) => {
@@ -165,8 +165,7 @@ fn run(api: &str, name: &str, case: Case, models: &BTreeMap<String, Model>) -> R
             case.url.unwrap_or_default()
         ));
     }
-    let headers: BTreeMap<String, String> = format
-        .headers(&call, request.headers)
+    let headers: BTreeMap<String, String> = (format.headers)(&call, request.headers)
         .iter()
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .filter(|(name, _)| name != "user-agent" && name != "accept")
@@ -182,7 +181,7 @@ fn run(api: &str, name: &str, case: Case, models: &BTreeMap<String, Model>) -> R
     if signing != case.signing {
         differences.push(format!("  signing: {signing:?}, expected {:?}", case.signing));
     }
-    let level = format.thinking_level(&call);
+    let level = (format.thinking_level)(&call);
     if level != case.provider_thinking_level {
         differences.push(format!(
             "  providerThinkingLevel: {level:?}, expected {:?}",
@@ -275,7 +274,7 @@ fn google_vertex_requests_match() {
 fn a_model_without_known_limits_is_not_limited() {
     for format in wire::FORMATS {
         let model = serde_json::json!({
-            "id": "m", "api": format.api(), "provider": "p", "baseUrl": "http://x", "reasoning": true,
+            "id": "m", "api": format.api, "provider": "p", "baseUrl": "http://x", "reasoning": true,
         });
         let model: Model = serde_json::from_value(model).unwrap();
         for reasoning in [None, Some(ThinkingLevel::Low)] {
@@ -285,10 +284,10 @@ fn a_model_without_known_limits_is_not_limited() {
             let api_key = Some(Some(format!("h.{claims}.s")));
             let options = Options { reasoning, api_key, ..Options::default() };
             let call = options.into_call(model.clone(), Context::new().user("hi"));
-            let body = format.encode(&call).unwrap().body;
+            let body = (format.encode)(&call).unwrap().body;
             // Anthropic's API requires a limit, which must be large enough for an answer.
             let limit = body["max_tokens"].as_u64();
-            assert_eq!(limit.is_some(), format.api() == "anthropic-messages", "{body}");
+            assert_eq!(limit.is_some(), format.api == "anthropic-messages", "{body}");
             assert!(limit.is_none_or(|limit| limit >= 4096), "{body}");
             let names = [
                 "/max_completion_tokens",

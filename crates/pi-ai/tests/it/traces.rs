@@ -104,7 +104,7 @@ fn decode_with<'a>(
     .unwrap();
     let request = Request::new(Arc::new(model.clone()), Context::new().user("hi"), options);
     let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
-    let mut decoder = wire::format(api).unwrap().decoder(&call);
+    let mut decoder = (wire::format(api).unwrap().decoder)(&call);
     let mut out = MessageBuilder::new(&model);
     out.start();
     for piece in pieces {

@@ -106,7 +106,7 @@ fn sent(api: &str, compat: &Value, tools: &[Arc<dyn AgentTool>]) -> Vec<Value> {
     }
     let request = Request::new(Arc::new(model), context, StreamOptions::default());
     let call = Call::new(request, Some("k".to_owned().into()), &|_| None);
-    let body = wire::format(api).unwrap().encode(&call).unwrap().body;
+    let body = (wire::format(api).unwrap().encode)(&call).unwrap().body;
     body["tools"].as_array().unwrap().clone()
 }
 

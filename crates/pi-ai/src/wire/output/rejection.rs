@@ -23,7 +23,7 @@ const COMPLAINTS: &[&str] = &[
 /// rejected: later requests do not send it.
 pub(crate) fn without_schema(
     call: &Call,
-    format: &dyn WireFormat,
+    format: &WireFormat,
     failure: &HttpFailure,
 ) -> Option<Fallback> {
     let schema = call.options.output_schema.as_ref()?;
@@ -36,7 +36,7 @@ pub(crate) fn without_schema(
     let mut reduced = call.clone();
     reduced.options.output_schema = None;
     // The complaint is about another schema if this one was not sent.
-    let was_sent = format.encode(call).ok()?.body != format.encode(&reduced).ok()?.body;
+    let was_sent = (format.encode)(call).ok()?.body != (format.encode)(&reduced).ok()?.body;
     if !was_sent {
         return None;
     }

@@ -11,8 +11,8 @@ use pi_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::OpenAiResponses;
-use crate::wire::{Call, HttpFailure, WireFormat};
+use super::FORMAT;
+use crate::wire::{Call, HttpFailure};
 
 fn call(context: Context) -> Call {
     let model: Model = serde_json::from_value(json!({
@@ -55,7 +55,7 @@ impl Answer {
 
 fn decode_raw(context: Context, body: &str) -> Answer {
     let call = call(context);
-    let mut decoder = OpenAiResponses.decoder(&call);
+    let mut decoder = (FORMAT.decoder)(&call);
     let mut out = MessageBuilder::new(&call.model);
     decoder.push(body.as_bytes(), &mut out);
     decoder.finish(&mut out);
@@ -283,7 +283,7 @@ fn a_grammar_call_of_the_wrong_shape_is_still_encoded() {
     for (arguments, expected) in cases {
         let turn: Message = serde_json::from_value(turn(arguments)).unwrap();
         let context = Context::new().tool(grammar_tool()).user("hi").message(turn);
-        let request = OpenAiResponses.encode(&call(context)).unwrap();
+        let request = (FORMAT.encode)(&call(context)).unwrap();
         assert_eq!(request.body["input"][1]["input"], expected);
         assert_eq!(request.body["input"][2]["type"], "custom_tool_call_output");
     }
@@ -429,7 +429,7 @@ fn errors_of_subscription_limits_have_a_hint() {
         r#"{"error":{"message":"Limit","code":"subscription_sharing_usage_limit_exceeded"}}"#;
     let failure = HttpFailure::new(429, body);
     assert_eq!(
-        OpenAiResponses.error_text(&call(Context::new()), &failure),
+        (FORMAT.error_text)(&call(Context::new()), &failure),
         "OpenAI API error (429): {\"message\":\"Limit\",\
          \"code\":\"subscription_sharing_usage_limit_exceeded\"}\n\
          Check your ChatGPT usage: https://chatgpt.com/settings/usage"

@@ -8,8 +8,8 @@ use pi_protocol::{
 };
 use serde_json::json;
 
-use crate::wire::anthropic::AnthropicMessages;
-use crate::wire::{Call, WireFormat};
+use crate::wire::anthropic::FORMAT;
+use crate::wire::Call;
 
 fn decode(payloads: &[&str]) -> AssistantMessage {
     let model: Arc<Model> = Arc::new(
@@ -25,7 +25,7 @@ fn decode(payloads: &[&str]) -> AssistantMessage {
     let request =
         Request::new(Arc::clone(&model), Context::new().user("hi"), StreamOptions::default());
     let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
-    let mut decoder = AnthropicMessages.decoder(&call);
+    let mut decoder = (FORMAT.decoder)(&call);
     let mut out = MessageBuilder::new(&model);
     let mut body = String::new();
     for payload in payloads {

@@ -9,8 +9,8 @@ use pi_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::completions::OpenAiCompletions;
-use crate::wire::{Call, WireFormat};
+use crate::wire::completions::FORMAT;
+use crate::wire::Call;
 
 fn decode_body(body: &str, compat: &Value, tools: Vec<Tool>) -> AssistantMessage {
     let model = json!({
@@ -22,7 +22,7 @@ fn decode_body(body: &str, compat: &Value, tools: Vec<Tool>) -> AssistantMessage
     let options = StreamOptions::default();
     let request = Request::new(Arc::clone(&model), context, options);
     let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
-    let mut decoder = OpenAiCompletions.decoder(&call);
+    let mut decoder = (FORMAT.decoder)(&call);
     let mut out = MessageBuilder::new(&model);
     decoder.push(body.as_bytes(), &mut out);
     decoder.finish(&mut out);

@@ -8,7 +8,7 @@ use pi_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::{Call, Decoder, WireFormat, google::GoogleGenerativeAi};
+use crate::wire::{Call, Decoder, google::GENERATIVE_AI};
 
 fn decode(body: &str, piece: usize) -> AssistantMessage {
     let model: Model = serde_json::from_value(json!({
@@ -21,7 +21,7 @@ fn decode(body: &str, piece: usize) -> AssistantMessage {
     let options = StreamOptions::default();
     let request = Request::new(Arc::clone(&model), context, options);
     let call = Call::new(request, None, &|_| None);
-    let mut decoder: Box<dyn Decoder> = GoogleGenerativeAi.decoder(&call);
+    let mut decoder: Box<dyn Decoder> = (GENERATIVE_AI.decoder)(&call);
     let mut out = MessageBuilder::new(&model);
     for bytes in body.as_bytes().chunks(piece) {
         decoder.push(bytes, &mut out);
