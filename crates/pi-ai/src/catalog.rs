@@ -66,17 +66,6 @@ pub fn providers() -> impl Iterator<Item = &'static str> {
     index::PROVIDERS.iter().map(|(provider, _)| *provider)
 }
 
-/// Finds the models with exactly this id, one for each provider that has it.
-pub fn find_anywhere(id: &str) -> Vec<Model> {
-    let tables = tables();
-    index::PROVIDERS
-        .iter()
-        .filter_map(|(provider, range)| {
-            decode::model(provider, find_line(section(range), id)?, &tables)
-        })
-        .collect()
-}
-
 fn provider_section(id: &str) -> Option<(&'static str, &'static str)> {
     let at = index::PROVIDERS.binary_search_by_key(&id, |(provider, _)| provider).ok()?;
     let (provider, range) = index::PROVIDERS.get(at)?;
@@ -152,7 +141,6 @@ mod tests {
             assert_eq!(find(provider, id), None, "{provider:?} {id:?}");
         }
         assert_eq!(models("unknown").count(), 0);
-        assert_eq!(find_anywhere("no such model"), []);
     }
 
     #[test]
@@ -174,14 +162,6 @@ mod tests {
             assert!(named.eq(models(provider).map(|model| (model.id, model.name))), "{provider}");
         }
         assert!(providers().is_sorted());
-    }
-
-    #[test]
-    fn an_id_may_have_several_providers() {
-        let found = find_anywhere("gpt-5.1");
-        let providers: Vec<&str> = found.iter().map(|model| model.provider.as_str()).collect();
-        assert!(providers.contains(&"openai") && providers.contains(&"azure"), "{providers:?}");
-        assert!(found.iter().all(|model| model.id == "gpt-5.1"));
     }
 
     #[test]

@@ -55,7 +55,6 @@ type Responder = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
 pub struct Reply {
     blocks: Vec<Block>,
     chunk: Option<usize>,
-    first_delay: Duration,
     delay: Duration,
     ending: Ending,
     usage: Option<Usage>,
@@ -123,13 +122,6 @@ impl Reply {
     #[must_use]
     pub fn chunks_of(mut self, characters: usize) -> Self {
         self.chunk = Some(characters.max(1));
-        self
-    }
-
-    /// Waits before the first event.
-    #[must_use]
-    pub fn wait_first(mut self, delay: Duration) -> Self {
-        self.first_delay = delay;
         self
     }
 
@@ -308,7 +300,6 @@ struct Script {
     open: usize,
     delay: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    first_delay: Option<Duration>,
 }
 
 impl Script {
@@ -329,22 +320,12 @@ impl Script {
             steps.push_back(Step::EndBlock);
         }
         steps.push_back(Step::Finish(reply.ending));
-        let first_delay = Some(reply.first_delay);
-        Self { steps, usage, has_calls, open: 0, delay: reply.delay, timer: None, first_delay }
-    }
-
-    fn wait(&mut self, delay: Duration) {
-        if !delay.is_zero() {
-            self.timer = Some(Box::pin(tokio::time::sleep(delay)));
-        }
+        Self { steps, usage, has_calls, open: 0, delay: reply.delay, timer: None }
     }
 }
 
 impl Source for Script {
     fn poll(&mut self, cx: &mut task::Context<'_>, out: &mut MessageBuilder) -> Poll<()> {
-        if let Some(delay) = self.first_delay.take() {
-            self.wait(delay);
-        }
         if let Some(timer) = &mut self.timer {
             task::ready!(timer.as_mut().poll(cx));
             self.timer = None;
@@ -373,8 +354,8 @@ impl Source for Script {
             // Only a script that hangs is polled after its end; cancellation wakes the task.
             None => return Poll::Pending,
         }
-        if matches!(self.steps.front(), Some(Step::Delta(_))) {
-            self.wait(self.delay);
+        if matches!(self.steps.front(), Some(Step::Delta(_))) && !self.delay.is_zero() {
+            self.timer = Some(Box::pin(tokio::time::sleep(self.delay)));
         }
         if out.has_events() { Poll::Ready(()) } else { Poll::Pending }
     }

@@ -7,9 +7,7 @@ mod sequences;
 mod tests;
 
 pub use format::{Format, ImageInfo};
-pub use sequences::{
-    iterm2_show, kitty_delete, kitty_delete_all, kitty_place, kitty_show, kitty_upload,
-};
+pub use sequences::{iterm2_show, kitty_delete, kitty_place, kitty_show};
 
 /// Width and height of a cell in pixels where the terminal does not report it.
 pub const DEFAULT_CELL: (u16, u16) = (9, 18);

@@ -38,9 +38,7 @@ mod tokens;
 mod validate;
 
 pub use challenge::Challenge;
-pub use discovery::{
-    Metadata, ResourceMetadata, discover, discover_at, discover_resource, service_for_resource,
-};
+pub use discovery::{Metadata, ResourceMetadata, discover, discover_at, discover_resource};
 pub use error::{OauthError, RefreshError, ServiceError};
 pub use interaction::{Cancelled, Interaction, LoginEvent, Prompt, PromptKind};
 pub use login::{LoginOptions, base_url, login};

@@ -57,14 +57,6 @@ impl Client {
         self.acknowledged(methods::PING, Map::new()).await
     }
 
-    /// Tells a legacy server that the roots changed. Modern servers ask when they need them.
-    pub async fn roots_changed(&self) -> Result<(), ClientError> {
-        match self.era() {
-            Era::Legacy => self.0.link.notify(methods::ROOTS_CHANGED, None).await,
-            Era::Modern => Ok(()),
-        }
-    }
-
     /// Sends a request whose result has no content.
     pub(super) async fn acknowledged(
         &self,

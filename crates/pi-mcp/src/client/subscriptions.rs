@@ -48,18 +48,6 @@ impl Client {
         wanted.changed.notify_one();
         Ok(())
     }
-
-    /// Asks to hear no more of a resource.
-    pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
-        if self.era() == Era::Legacy {
-            let params = object(json!({ "uri": uri }));
-            return self.acknowledged(methods::RESOURCES_UNSUBSCRIBE, params).await;
-        }
-        let wanted = &self.0.subscriptions;
-        lock(&wanted.uris).remove(uri);
-        wanted.changed.notify_one();
-        Ok(())
-    }
 }
 
 /// The stream of changes of a modern server. It does not keep the client alive.

@@ -11,16 +11,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the media type.
-    pub fn media_type(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Gif => "image/gif",
-            Self::Webp => "image/webp",
-        }
-    }
-
     /// Returns the usual extension of file names, without the dot.
     pub fn extension(self) -> &'static str {
         match self {

@@ -17,11 +17,6 @@ pub fn kitty_place(placement: &Placement, out: &mut Vec<u8>) {
     upload(&placement.png, &keys, out);
 }
 
-/// Uploads an image without showing it.
-pub fn kitty_upload(placement: &Placement, out: &mut Vec<u8>) {
-    upload(&placement.png, &format!("a=t,f=100,q=2,i={}", placement.id), out);
-}
-
 /// Shows an image that was uploaded at the cursor, which does not move. The image is on the screen
 /// once: it leaves the place where it was.
 pub fn kitty_show(placement: &Placement, out: &mut Vec<u8>) {
@@ -33,11 +28,6 @@ pub fn kitty_show(placement: &Placement, out: &mut Vec<u8>) {
 pub fn kitty_delete(id: u32, forget: bool, out: &mut Vec<u8>) {
     let what = if forget { 'I' } else { 'i' };
     write(out, format_args!("\x1b_Ga=d,d={what},i={id},q=2\x1b\\"));
-}
-
-/// Removes all images that can be seen, and their data.
-pub fn kitty_delete_all(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"\x1b_Ga=d,d=A,q=2\x1b\\");
 }
 
 /// Shows an image at the cursor. Older versions of iTerm2 move the cursor below the image, so a

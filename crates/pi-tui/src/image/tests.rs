@@ -27,7 +27,6 @@ fn kitty_images() {
         text(|out| kitty_place(&small, out)),
         "␛_Ga=T,f=100,q=2,C=1,c=20,r=5,i=7,p=1,m=0;AAEC␛\\"
     );
-    assert_eq!(text(|out| kitty_upload(&small, out)), "␛_Ga=t,f=100,q=2,i=7,m=0;AAEC␛\\");
     assert_eq!(text(|out| kitty_show(&small, out)), "␛_Ga=p,q=2,C=1,c=20,r=5,i=7,p=1␛\\");
     assert_eq!(text(|out| kitty_delete(7, true, out)), "␛_Ga=d,d=I,i=7,q=2␛\\");
     assert_eq!(text(|out| kitty_delete(7, false, out)), "␛_Ga=d,d=i,i=7,q=2␛\\");

@@ -80,12 +80,6 @@ impl FullScreen {
         self.is_cursor_shown = None;
     }
 
-    /// Replaces the encoder, because the colors of the terminal are known now.
-    pub fn set_encoder(&mut self, encoder: Encoder) {
-        self.encoder = Encoder { wraps: false, ..encoder };
-        self.forget();
-    }
-
     /// Shows images; without a protocol only their lines are shown.
     pub fn set_images(&mut self, protocol: Option<ImageProtocol>) {
         self.images.protocol = protocol;

@@ -92,11 +92,6 @@ impl RegularScreen {
         self.images.protocol = protocol;
     }
 
-    /// Replaces the encoder, because the colors of the terminal are known now.
-    pub fn set_encoder(&mut self, encoder: Encoder) {
-        self.encoder = Encoder { wraps: true, ..encoder };
-    }
-
     /// Returns the size of the terminal.
     pub fn size(&self) -> Size {
         self.size

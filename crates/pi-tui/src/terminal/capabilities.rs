@@ -202,19 +202,6 @@ impl Capabilities {
         }
     }
 
-    /// Takes into account what tmux says about the terminal around it (`#{client_termfeatures}`).
-    #[must_use]
-    pub fn with_tmux_features(mut self, features: &str) -> Self {
-        let has = |name: &str| features.split(',').any(|feature| feature.trim() == name);
-        if self.multiplexer == Some(Multiplexer::Tmux) {
-            self.hyperlinks |= has("hyperlinks");
-            if has("RGB") && self.color_depth != ColorDepth::None {
-                self.color_depth = ColorDepth::True;
-            }
-        }
-        self
-    }
-
     /// Returns true if reports of all mouse movements are welcome.
     pub fn has_mouse_motion(&self) -> bool {
         self.multiplexer.is_none()

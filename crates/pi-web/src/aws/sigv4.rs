@@ -7,7 +7,7 @@
 mod tests;
 
 use std::fmt::Write as _;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use pi_base::text::hex;
 use ring::{digest, hmac};
@@ -50,7 +50,7 @@ pub fn sign(
     }
     let target = Target::of(request.url);
     let headers = SignedHeaders::new(&target, request.headers, &added);
-    let canonical = canonical_request(request, &target, *rules, target.query, &headers, &body_hash);
+    let canonical = canonical_request(request, &target, *rules, &headers, &body_hash);
     let signature = scope.signature(keys, &canonical);
     if !rules.sign_session_token {
         added.extend(token);
@@ -61,45 +61,6 @@ pub fn sign(
     );
     added.push(("authorization", authorization));
     added
-}
-
-/// Signs a request in its URL. Returns the URL, which is valid for `lifetime`.
-pub fn presign(
-    request: &Unsigned<'_>,
-    signing: &Signing,
-    time: SystemTime,
-    lifetime: Duration,
-) -> String {
-    let Signing { keys, rules, .. } = signing;
-    let scope = Scope::new(signing, time);
-    let target = Target::of(request.url);
-    let headers = SignedHeaders::new(&target, request.headers, &[]);
-    let mut query = target.query.to_owned();
-    let add = |query: &mut String, name: &str, value: &str| {
-        let separator = if query.is_empty() { "" } else { "&" };
-        let _ = write!(query, "{separator}{name}={}", escaped(value, Escapes::EncodeAll));
-    };
-    add(&mut query, "X-Amz-Algorithm", ALGORITHM);
-    add(&mut query, "X-Amz-Credential", &format!("{}/{}", keys.access_key_id, scope.name));
-    add(&mut query, "X-Amz-Date", &scope.time);
-    add(&mut query, "X-Amz-SignedHeaders", &headers.names);
-    add(&mut query, "X-Amz-Expires", &lifetime.as_secs().to_string());
-    let add_token = |query: &mut String| {
-        if let Some(token) = &keys.session_token {
-            add(query, "X-Amz-Security-Token", token.expose_secret());
-        }
-    };
-    if rules.sign_session_token {
-        add_token(&mut query);
-    }
-    let body_hash = hex(digest::digest(&digest::SHA256, request.body).as_ref());
-    let canonical = canonical_request(request, &target, *rules, &query, &headers, &body_hash);
-    let signature = scope.signature(keys, &canonical);
-    if !rules.sign_session_token {
-        add_token(&mut query);
-    }
-    add(&mut query, "X-Amz-Signature", &signature);
-    format!("{}{}?{query}", target.origin, target.path)
 }
 
 /// The time and the part of the cloud for which a signature is valid.
@@ -139,8 +100,6 @@ impl<'a> Scope<'a> {
 
 /// The parts of a URL.
 struct Target<'a> {
-    /// Scheme, host and port.
-    origin: &'a str,
     host: &'a str,
     path: &'a str,
     query: &'a str,
@@ -154,8 +113,7 @@ impl<'a> Target<'a> {
         let path_at = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, tail) = rest.split_at(path_at);
         let (path, query) = tail.split_once('?').unwrap_or((tail, ""));
-        let origin = url.get(..host_at + path_at).unwrap_or_default();
-        Self { origin, host, path: if path.is_empty() { "/" } else { path }, query }
+        Self { host, path: if path.is_empty() { "/" } else { path }, query }
     }
 }
 
@@ -211,7 +169,6 @@ fn canonical_request(
     request: &Unsigned<'_>,
     target: &Target<'_>,
     rules: Rules,
-    query: &str,
     headers: &SignedHeaders,
     body_hash: &str,
 ) -> String {
@@ -222,7 +179,7 @@ fn canonical_request(
         "{}\n{}\n{}\n{}\n\n{}\n{body_hash}",
         request.method,
         path.join("/"),
-        canonical_query(query),
+        canonical_query(target.query),
         headers.lines,
         headers.names,
     )

@@ -119,23 +119,6 @@ pub async fn discover_resource(
     })
 }
 
-/// Describes the login to a protected resource, such as an MCP server.
-pub async fn service_for_resource(
-    web: &WebClient,
-    resource: &str,
-    challenge: Option<&Challenge>,
-) -> Result<Service, OauthError> {
-    let metadata = discover_resource(web, resource, challenge).await?;
-    let challenged = challenge.map(|challenge| challenge.scopes.clone()).unwrap_or_default();
-    Ok(Service {
-        issuer: metadata.authorization_servers.into_iter().next(),
-        resource: Some(metadata.resource),
-        scopes: if challenged.is_empty() { metadata.scopes } else { challenged },
-        register: Some(true),
-        ..Service::default()
-    })
-}
-
 /// Completes a service by discovery if it needs that.
 pub(super) async fn complete(
     web: &WebClient,

@@ -192,11 +192,6 @@ impl FullScreen {
         self.selection.as_ref()?.text(blocks, view)
     }
 
-    /// Removes the selection.
-    pub fn clear_selection(&mut self) {
-        self.selection = None;
-    }
-
     /// Shows the selection in the visible rows.
     pub(super) fn highlight_selection(&self, blocks: &Blocks, rows: &mut [Row]) {
         let Some((start, end)) = self.selection.as_ref().and_then(|it| it.range(blocks)) else {

@@ -90,15 +90,6 @@ fn terminals_by_their_variables() {
 }
 
 #[test]
-fn tmux_says_more() {
-    let tmux =
-        capabilities("TERM=tmux-256color TMUX=x").with_tmux_features("bpaste,RGB,hyperlinks");
-    assert_eq!(short(&tmux), "true links Tmux Osc9 Wraps");
-    let other = capabilities("TERM=xterm-256color").with_tmux_features("RGB,hyperlinks");
-    assert_eq!(short(&other), "256 Bell Unknown");
-}
-
-#[test]
 fn other_capabilities() {
     for (environment, dumb) in [
         ("TERM=dumb", true),

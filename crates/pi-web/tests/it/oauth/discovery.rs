@@ -2,7 +2,7 @@
 
 use pi_web::oauth::{
     Challenge, ClientSecret, LoginMethod, LoginOptions, Service, discover, discover_resource,
-    refresh, service_for_resource,
+    refresh,
 };
 use serde_json::{Value, json};
 
@@ -265,10 +265,22 @@ async fn resource(resource: &'static str) -> AuthServer {
     .await
 }
 
+/// Returns the login to a protected resource.
+async fn login_of(resource: &str, challenge: Option<&Challenge>) -> Service {
+    let metadata = discover_resource(&web(), resource, challenge).await.unwrap();
+    let challenged = challenge.map(|challenge| challenge.scopes.clone()).unwrap_or_default();
+    let mut service = Service::default();
+    service.issuer = metadata.authorization_servers.into_iter().next();
+    service.resource = Some(metadata.resource);
+    service.scopes = if challenged.is_empty() { metadata.scopes } else { challenged };
+    service.register = Some(true);
+    service
+}
+
 #[tokio::test]
 async fn a_protected_resource_leads_to_its_server() {
     let server = resource("BASE/mcp").await;
-    let service = service_for_resource(&web(), &server.url("/mcp"), None).await.unwrap();
+    let service = login_of(&server.url("/mcp"), None).await;
     let mut login = start(&service, LoginOptions::default());
     let page = login.page().await;
     assert_eq!(page.param("resource"), server.url("/mcp"));
@@ -286,8 +298,7 @@ async fn a_protected_resource_leads_to_its_server() {
         server.url("/elsewhere")
     );
     let challenge = Challenge::read(&header).unwrap();
-    let service =
-        service_for_resource(&web(), &server.url("/mcp"), Some(&challenge)).await.unwrap();
+    let service = login_of(&server.url("/mcp"), Some(&challenge)).await;
     assert_eq!(service.scopes, ["files:write"]);
     assert_eq!(server.requests("/elsewhere").len(), 1);
 }

@@ -8,8 +8,8 @@ use pi_protocol::{
 };
 use serde_json::json;
 
-use crate::wire::anthropic::FORMAT;
 use crate::wire::Call;
+use crate::wire::anthropic::FORMAT;
 
 fn decode(payloads: &[&str]) -> AssistantMessage {
     let model: Arc<Model> = Arc::new(

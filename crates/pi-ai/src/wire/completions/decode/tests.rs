@@ -9,8 +9,8 @@ use pi_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::wire::completions::FORMAT;
 use crate::wire::Call;
+use crate::wire::completions::FORMAT;
 
 fn decode_body(body: &str, compat: &Value, tools: Vec<Tool>) -> AssistantMessage {
     let model = json!({
