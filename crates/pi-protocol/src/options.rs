@@ -179,54 +179,11 @@ impl Attribution {
     }
 }
 
-/// Setters for the options that most programs need; the others are set as fields.
 impl StreamOptions {
     /// Sets the API key.
     #[must_use]
     pub fn with_api_key(mut self, key: impl Into<SecretString>) -> Self {
         self.api_key = Some(key.into());
-        self
-    }
-
-    /// Sets the thinking level.
-    #[must_use]
-    pub fn with_reasoning(mut self, level: ThinkingLevel) -> Self {
-        self.reasoning = Some(level);
-        self
-    }
-
-    /// Sets the largest number of output tokens.
-    #[must_use]
-    pub fn with_max_tokens(mut self, max_tokens: u64) -> Self {
-        self.max_tokens = Some(max_tokens);
-        self
-    }
-
-    /// Sets the session id.
-    #[must_use]
-    pub fn with_session_id(mut self, id: impl Into<String>) -> Self {
-        self.session_id = Some(id.into());
-        self
-    }
-
-    /// Sets the time limits.
-    #[must_use]
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
-    }
-
-    /// Sets the retries before an answer begins.
-    #[must_use]
-    pub fn with_retry(mut self, retry: RetryOptions) -> Self {
-        self.retry = retry;
-        self
-    }
-
-    /// Sets the callbacks into the request.
-    #[must_use]
-    pub fn with_hooks(mut self, hooks: RequestHooks) -> Self {
-        self.hooks = hooks;
         self
     }
 

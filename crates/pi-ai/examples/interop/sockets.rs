@@ -64,7 +64,8 @@ impl Talk {
     }
 
     fn options() -> StreamOptions {
-        let mut options = StreamOptions::default().with_session_id("interop");
+        let mut options = StreamOptions::default();
+        options.session_id = Some("interop".to_owned());
         options.transport = Transport::Auto;
         options
     }

@@ -19,7 +19,8 @@ const API: &str = "openai-completions";
 type Log = Arc<Mutex<Vec<String>>>;
 
 fn with_hooks(hooks: RequestHooks) -> StreamOptions {
-    let mut options = StreamOptions::default().with_hooks(hooks);
+    let mut options = StreamOptions::default();
+    options.hooks = hooks;
     options.cache_retention = Some(CacheRetention::None);
     options
 }

@@ -404,8 +404,9 @@ async fn keys_are_not_sent_to_another_host_by_a_redirect() {
 #[tokio::test]
 async fn retries_follow_the_hints_of_the_server() {
     let retrying = |max_retries| {
-        let retry = RetryOptions::new(max_retries, Duration::from_secs(60));
-        StreamOptions::default().with_retry(retry)
+        let mut options = StreamOptions::default();
+        options.retry = RetryOptions::new(max_retries, Duration::from_secs(60));
+        options
     };
     let ask_for = |header: (&'static str, &'static str), status: &'static str, retries| async move {
         let api = "openai-completions";

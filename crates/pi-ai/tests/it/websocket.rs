@@ -31,7 +31,8 @@ fn client() -> Client {
 }
 
 fn options(transport: Transport) -> StreamOptions {
-    let mut options = StreamOptions::default().with_session_id("session-1");
+    let mut options = StreamOptions::default();
+    options.session_id = Some("session-1".to_owned());
     options.transport = transport;
     options
 }
