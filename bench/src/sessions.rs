@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pi_protocol::Message;
-use pi_session::{ListOptions, OpenOptions, SearchOptions, Session, SessionError, SessionIndex};
+use pi_session::{ListOptions, OpenOptions, Session, SessionError, SessionIndex};
 
 use crate::Outcome;
 use crate::clock::{allocations, best, children, median, typical};
@@ -104,7 +104,7 @@ fn many(sessions: usize) -> Measured {
     row("list again, same process", again, None, String::new());
     row("append a message, list", update, None, String::new());
     for query in [RARE, "日本", "kenshu barolo"] {
-        let search = |limit| open().search(query, &SearchOptions::default().limit(limit));
+        let search = |limit| open().search(query, &ListOptions::default().limit(limit));
         let hits = search(usize::MAX).hits.len();
         let [took] = best([&mut || drop(search(50))]);
         row(&format!("search {query}: {hits} hits, 50 shown"), took, None, String::new());

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast;
 
-pub use client::{Client, Level};
+pub use client::Client;
 pub use context::{Answers, Context, Question, QuestionKind};
 pub use http::{HttpError, HttpOptions};
 pub use service::{

@@ -30,15 +30,15 @@ use record::{CacheState, Record, Stat};
 use text::{Pieces, TextReader, TextWriter};
 
 pub use query::Snippet;
-pub use search::{SearchHit, SearchOptions, SearchResults};
+pub use search::{SearchHit, SearchResults};
 
-/// Filters of a list of sessions.
+/// Filters of a list of sessions and of a search.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ListOptions {
     /// Includes only sessions that run in this directory.
     pub cwd: Option<PathBuf>,
-    /// Maximum number of sessions; `None` for all.
+    /// Maximum number of sessions or hits; `None` for all.
     pub limit: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl ListOptions {
         self
     }
 
-    /// Sets the maximum number of sessions.
+    /// Sets the maximum number of sessions or hits.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = Some(limit);

@@ -44,9 +44,7 @@ pub use export::{HtmlOptions, MarkdownOptions, ToolDetail};
 pub use files::{
     find_by_id, most_recent, newer_unreadable, read_header, session_directory, session_files,
 };
-pub use index::{
-    ListOptions, Listing, SearchHit, SearchOptions, SearchResults, SessionIndex, Snippet,
-};
+pub use index::{ListOptions, Listing, SearchHit, SearchResults, SessionIndex, Snippet};
 pub use info::SessionInfo;
 pub use log::{Access, is_locked};
 pub use migrate::migrate;

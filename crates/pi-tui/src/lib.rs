@@ -14,7 +14,7 @@
 //!
 //! [`Line`] and [`Style`] are the data, [`Component`] and [`Block`] the interfaces, `screen` writes
 //! frames, `input` reads keys, `editor` and `markdown` are the large components. `text` measures and
-//! wraps, `layout`, `list` and `overlay` are what other components are made of.
+//! wraps, `list` and `overlay` are what other components are made of.
 
 pub mod blocks;
 mod buffer;
@@ -27,7 +27,6 @@ pub mod highlight;
 pub mod image;
 pub mod input;
 pub mod input_line;
-pub mod layout;
 pub mod list;
 pub mod markdown;
 pub mod overlay;

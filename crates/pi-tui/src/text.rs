@@ -14,7 +14,7 @@ mod wrap;
 pub use ansi::{from_ansi, plain};
 pub use columns::{grapheme_width, graphemes, width};
 pub use cut::{slice, truncate};
-pub use line::{Line, LineEnd, Lines, Span};
+pub use line::{Line, LineEnd, Lines, Span, rule};
 pub use visible::visible;
 pub(crate) use wrap::is_cjk;
 pub use wrap::{wrap, wrap_indented};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use pi_jsonrpc::Error;
-use pi_mcp::server::{Change, Context, Level, error_result, text_result};
+use pi_mcp::protocol::LoggingLevel;
+use pi_mcp::server::{Change, Context, error_result, text_result};
 use serde_json::{Map, Value, json};
 
 use super::{PIXEL, jobs, questions};
@@ -120,7 +121,7 @@ pub(crate) async fn call(
             for step in
                 ["Tool execution started", "Tool processing data", "Tool execution completed"]
             {
-                context.log(Level::Info, "conformance", &json!(step));
+                context.log(LoggingLevel::Info, "conformance", &json!(step));
                 pause().await;
             }
             text_result("logged")
@@ -149,7 +150,7 @@ pub(crate) async fn call(
         }
         "test_reconnection" => {
             context.progress(0.0, None, None);
-            context.log(Level::Info, "conformance", &json!("the stream closes"));
+            context.log(LoggingLevel::Info, "conformance", &json!("the stream closes"));
             pause().await;
             context.close_stream().await;
             pause().await;

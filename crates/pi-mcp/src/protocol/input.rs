@@ -7,8 +7,6 @@ use serde_json::Value;
 
 use super::Extra;
 
-/// The value of `resultType` of a finished result.
-pub const COMPLETE: &str = "complete";
 /// The value of `resultType` of [`InputRequired`].
 pub const INPUT_REQUIRED: &str = "input_required";
 

@@ -26,6 +26,11 @@ pub enum LoggingLevel {
 }
 
 impl LoggingLevel {
+    /// Reads a level; `None` if the value is not the name of one.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
+
     /// Returns the name of the level.
     pub fn name(self) -> &'static str {
         match self {

@@ -46,8 +46,6 @@ pub const SET_LEVEL: &str = "logging/setLevel";
 pub const MESSAGE: &str = "notifications/message";
 /// Asks the client for its roots.
 pub const ROOTS_LIST: &str = "roots/list";
-/// The roots of the client changed (legacy).
-pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
 /// Asks the client for an answer of a model.
 pub const CREATE_MESSAGE: &str = "sampling/createMessage";
 /// Asks the user.

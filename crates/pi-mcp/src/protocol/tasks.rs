@@ -30,13 +30,6 @@ pub enum TaskStatus {
     Cancelled,
 }
 
-impl TaskStatus {
-    /// Returns true if the task is over.
-    pub fn is_final(self) -> bool {
-        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
-    }
-}
-
 /// A task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

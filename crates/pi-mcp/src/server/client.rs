@@ -3,44 +3,8 @@
 use pi_jsonrpc::Error;
 use serde_json::{Map, Value, json};
 
+use crate::protocol::LoggingLevel;
 use crate::protocol::errors::MISSING_CLIENT_CAPABILITY;
-
-/// Severity of a log message, from low to high.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // The names say it.
-pub enum Level {
-    Debug,
-    Info,
-    Notice,
-    Warning,
-    Error,
-    Critical,
-    Alert,
-    Emergency,
-}
-
-impl Level {
-    const NAMES: [(&str, Self); 8] = [
-        ("debug", Self::Debug),
-        ("info", Self::Info),
-        ("notice", Self::Notice),
-        ("warning", Self::Warning),
-        ("error", Self::Error),
-        ("critical", Self::Critical),
-        ("alert", Self::Alert),
-        ("emergency", Self::Emergency),
-    ];
-
-    /// Returns the level with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, level)| *level)
-    }
-
-    /// Returns the name on the wire.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, level)| *level == self).map_or("info", |(name, _)| name)
-    }
-}
 
 /// The client of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +16,7 @@ pub struct Client {
     /// Name and version of the program.
     pub info: Option<Value>,
     /// The lowest level of log messages that the client wants.
-    pub log_level: Option<Level>,
+    pub log_level: Option<LoggingLevel>,
 }
 
 impl Client {

@@ -12,10 +12,10 @@ use pi_protocol::CancelToken;
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use super::client::{Client, Level};
+use super::client::Client;
 use super::service::Change;
 use crate::protocol::meta::TASKS_EXTENSION;
-use crate::protocol::methods;
+use crate::protocol::{LoggingLevel, methods};
 
 /// A question to the client.
 #[derive(Debug, Clone, PartialEq)]
@@ -203,7 +203,7 @@ impl Context {
     }
 
     /// Sends a log message, if the client wants messages of this level.
-    pub fn log(&self, level: Level, logger: &str, data: &Value) {
+    pub fn log(&self, level: LoggingLevel, logger: &str, data: &Value) {
         if self.0.client.log_level.is_none_or(|lowest| level < lowest) {
             return;
         }

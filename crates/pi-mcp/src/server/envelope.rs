@@ -3,8 +3,9 @@
 use pi_jsonrpc::Error;
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, Level};
+use super::client::Client;
 use super::{LEGACY, MODERN};
+use crate::protocol::LoggingLevel;
 use crate::protocol::errors::UNSUPPORTED_VERSION;
 use crate::protocol::meta::{
     CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, SERVER_INFO,
@@ -39,7 +40,7 @@ pub(super) fn read(params: Option<&Value>) -> Result<Client, Error> {
             "`_meta` must have `{CLIENT_CAPABILITIES}`"
         )));
     };
-    let log_level = meta.get(LOG_LEVEL).and_then(Value::as_str).and_then(Level::parse);
+    let log_level = meta.get(LOG_LEVEL).and_then(LoggingLevel::from_value);
     let info = meta.get(CLIENT_INFO).cloned();
     Ok(Client { version, capabilities: capabilities.clone(), info, log_level })
 }

@@ -7,10 +7,10 @@ use pi_base::lock;
 use pi_jsonrpc::{Error, Notification};
 use serde_json::{Map, Value, json};
 
-use super::client::{Client, Level};
+use super::client::Client;
 use super::service::Change;
 use super::{About, LEGACY};
-use crate::protocol::methods;
+use crate::protocol::{LoggingLevel, methods};
 
 /// The most resources that a client can subscribe to.
 const SUBSCRIPTIONS: usize = 1_000;
@@ -46,7 +46,7 @@ impl Session {
             capabilities,
             info: field("clientInfo"),
             // The client has not chosen a level yet, so the server does.
-            log_level: Some(Level::Info),
+            log_level: Some(LoggingLevel::Info),
         };
         let mut result = json!({
             "protocolVersion": version,
@@ -67,8 +67,7 @@ impl Session {
 
     /// Sets the lowest level of log messages.
     pub(super) fn set_level(&self, params: &Map<String, Value>) -> Result<Value, Error> {
-        let level = params.get("level").and_then(Value::as_str).and_then(Level::parse);
-        let Some(level) = level else {
+        let Some(level) = params.get("level").and_then(LoggingLevel::from_value) else {
             return Err(Error::invalid_params("`level` must be a log level"));
         };
         lock(&self.state).client.log_level = Some(level);

@@ -1,7 +1,7 @@
 //! The frame that dialogs have in common: borders, a title, hints about keys.
 
 use pi_tui::input::Keymap;
-use pi_tui::layout::rule;
+use pi_tui::text::rule;
 use pi_tui::{Line, Style, Token, View, text};
 
 /// Returns lines between two borders, moved to the right by one column.

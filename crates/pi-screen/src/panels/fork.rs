@@ -2,8 +2,8 @@
 
 use pi_coding_agent::session::UserMessageInfo;
 use pi_tui::input::{Input, Keymap};
-use pi_tui::layout::rule;
 use pi_tui::list::{ListEvent, Selection};
+use pi_tui::text::rule;
 use pi_tui::{Line, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};

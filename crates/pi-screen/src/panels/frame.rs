@@ -1,7 +1,7 @@
 //! Shared parts of panels: borders, hints, rows of models.
 
 use pi_ai::Model;
-use pi_tui::layout::rule;
+use pi_tui::text::rule;
 use pi_tui::{Attributes, Line, Style, Token, View, text};
 
 /// Returns the lines between two borders, none wider than the view.

@@ -4,12 +4,12 @@
 //! reported match was found in the session file.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::query::{Query, Snippet, Terms};
 use super::record::Record;
 use super::text::{Pieces, TextReader};
-use super::{Required, SessionIndex};
+use super::{ListOptions, Required, SessionIndex};
 use crate::SessionError;
 use crate::info::{self, Scan, SessionInfo};
 use crate::log::Span;
@@ -17,32 +17,6 @@ use crate::searchable::{Glimpse, TextKind};
 
 /// Maximum number of searches, repeated because a file has changed in the meantime.
 const ATTEMPTS: usize = 3;
-
-/// Filters of a search.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct SearchOptions {
-    /// Includes only sessions that run in this directory.
-    pub cwd: Option<PathBuf>,
-    /// Maximum number of hits; `None` for all.
-    pub limit: Option<usize>,
-}
-
-impl SearchOptions {
-    /// Includes only sessions that run in this directory.
-    #[must_use]
-    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
-        self.cwd = Some(cwd.into());
-        self
-    }
-
-    /// Sets the maximum number of hits.
-    #[must_use]
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = Some(limit);
-        self
-    }
-}
 
 /// The result of a search.
 #[derive(Debug, Default)]
@@ -103,7 +77,7 @@ impl SessionIndex {
     /// marks matches literally. All terms must occur in a session, but not in one entry. The result
     /// has one hit per session, ordered by the number of terms in the best entry and then by the
     /// time of modification.
-    pub fn search(&mut self, query: &str, options: &SearchOptions) -> SearchResults {
+    pub fn search(&mut self, query: &str, options: &ListOptions) -> SearchResults {
         let Some(query) = Query::parse(query) else { return SearchResults::default() };
         let mut found = SearchResults::default();
         for _ in 0..ATTEMPTS {

@@ -7,8 +7,8 @@ use pi_protocol::{
     AgentMessage, BranchSummary, Compaction, CustomEntryMessage, Message, MessageContent,
 };
 use pi_session::{
-    BashExecution, ListOptions, NewSession, OpenOptions, SearchHit, SearchOptions, Session,
-    SessionIndex, SessionInfo, TextKind,
+    BashExecution, ListOptions, NewSession, OpenOptions, SearchHit, Session, SessionIndex,
+    SessionInfo, TextKind,
 };
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ fn list(index: &mut SessionIndex) -> Vec<SessionInfo> {
 }
 
 fn search(index: &mut SessionIndex, query: &str) -> Vec<SearchHit> {
-    index.search(query, &SearchOptions::default()).hits
+    index.search(query, &ListOptions::default()).hits
 }
 
 fn marked(hit: &SearchHit) -> String {
@@ -169,9 +169,9 @@ fn every_kind_of_searchable_text_is_found() {
         assert_eq!(hit.entry_id.as_deref(), Some(&*compaction));
         assert_eq!(Some(&*hit.session.path), session.path());
         assert!(hit.timestamp.is_some_and(|time| time >= hit.session.created.unwrap()));
-        let options = SearchOptions::default().limit(1);
+        let options = ListOptions::default().limit(1);
         assert_eq!(index.search("log.rs", &options).hits.len(), 1);
-        let options = SearchOptions::default().cwd("/proj/");
+        let options = ListOptions::default().cwd("/proj/");
         assert_eq!(index.search("header", &options).hits.len(), 1);
         let options = ListOptions::default().cwd("/else").limit(5);
         assert_eq!(index.list(&options).sessions.len(), 1);

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use pi_session::{ListOptions, OpenOptions, SearchOptions, Session, SessionIndex, SessionInfo};
+use pi_session::{ListOptions, OpenOptions, Session, SessionIndex, SessionInfo};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tempfile::TempDir;
@@ -207,7 +207,7 @@ proptest! {
             prop_assert_eq!(&listed.sessions, &expected);
             prop_assert_eq!(listed.sessions.len() + listed.problems.len(), env.files().len());
             for query in QUERIES {
-                let options = SearchOptions::default();
+                let options = ListOptions::default();
                 let found = without.search(query, &options).hits;
                 prop_assert_eq!(&index.search(query, &options).hits, &found, "{}", query);
             }

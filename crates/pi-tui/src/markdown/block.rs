@@ -27,11 +27,6 @@ impl MarkdownBlock {
     ) -> Self {
         Self { source: source.into(), entry, options, definitions }
     }
-
-    /// Returns the source.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
 }
 
 impl Block for MarkdownBlock {

@@ -12,14 +12,6 @@ pub struct Rect {
     pub height: usize,
 }
 
-impl Rect {
-    /// Returns true if the cell is in this part.
-    pub fn contains(self, column: usize, row: usize) -> bool {
-        (self.column..self.column + self.width).contains(&column)
-            && (self.row..self.row + self.height).contains(&row)
-    }
-}
-
 /// A number of cells, or a part of what is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {

@@ -63,7 +63,6 @@ pub struct Startup {
     colors: TerminalColors,
     cell_size: Option<(u16, u16)>,
     has_program_status: bool,
-    has_clipboard: bool,
 }
 
 impl Startup {
@@ -77,7 +76,6 @@ impl Startup {
             colors,
             cell_size: None,
             has_program_status: false,
-            has_clipboard: false,
         }
     }
 
@@ -124,8 +122,7 @@ impl Startup {
                 self.keyboard = Keyboard::Kitty;
                 Some(Change::Keyboard { enable: None, disable })
             }
-            Reply::PrimaryAttributes(attributes) => {
-                self.has_clipboard |= attributes.contains(&52);
+            Reply::PrimaryAttributes(_) => {
                 let was_waiting = self.is_waiting();
                 self.series = self.series.saturating_sub(1);
                 // Both series can end only after the answer about the keyboard, if there is one.
@@ -187,11 +184,6 @@ impl Startup {
     /// Returns true if the terminal shows the status of programs.
     pub fn has_program_status(&self) -> bool {
         self.has_program_status
-    }
-
-    /// Returns true if the terminal says that it gives programs access to the clipboard.
-    pub fn has_clipboard(&self) -> bool {
-        self.has_clipboard
     }
 
     fn without_kitty(&mut self) -> Option<Change> {

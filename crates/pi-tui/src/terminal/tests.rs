@@ -107,7 +107,7 @@ fn a_modern_terminal_answers() {
     let kitty = Change::Keyboard { enable: None, disable: None };
     let first = answer(&mut startup, "\x1b[?7u\x1b]7501;1\x1b\\\x1b[?62;52c");
     assert_eq!(first, [kitty, Change::ProgramStatus]);
-    assert!(startup.is_waiting() && startup.has_clipboard() && startup.has_program_status());
+    assert!(startup.is_waiting() && startup.has_program_status());
     let colors = "\x1b]10;rgb:ff/ff/ff\x07\x1b]11;rgb:0/0/0\x07\x1b]4;1;rgb:ff/0/0\x07";
     let second = answer(&mut startup, &format!("{colors}\x1b[6;20;10t\x1b[?62;52c"));
     assert_eq!(second, [Change::CellSize, Change::Colors]);

@@ -200,3 +200,8 @@ impl Line {
         self
     }
 }
+
+/// Returns a horizontal rule.
+pub fn rule(width: usize, style: Style) -> Line {
+    Line::from_spans([Span::layout("─".repeat(width), style)])
+}

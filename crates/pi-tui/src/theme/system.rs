@@ -141,19 +141,6 @@ impl Theme {
         };
         Self::new("system".to_owned(), colors.appearance(), styles)
     }
-
-    /// Creates the theme `system` as it looks until the terminal has answered: gray, which is
-    /// readable on any background.
-    pub fn system_pending() -> Self {
-        let style = |token: &Token| match family(*token) {
-            _ if is_panel(*token) => Style::PLAIN,
-            Family::Text => Style::PLAIN,
-            _ if *token == Token::Muted => Style::fg(Color::Indexed(247)),
-            _ => Style::fg(Color::Indexed(244)),
-        };
-        let styles = Token::ALL.iter().map(style).collect();
-        Self::new("system".to_owned(), Appearance::default(), styles)
-    }
 }
 
 /// Returns the style of a token when nothing is known about the terminal's colors.

@@ -7,7 +7,6 @@ mod emulator;
 mod fuzzy;
 #[cfg(unix)]
 mod guard;
-mod layout;
 mod list;
 mod overlay;
 mod screen;

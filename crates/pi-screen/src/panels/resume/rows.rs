@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pi_session::SessionInfo;
 use pi_tui::input::Keymap;
-use pi_tui::layout::rule;
+use pi_tui::text::rule;
 use pi_tui::{InputLine, Line, Style, Theme, Token, View, text};
 
 use super::age::age;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use pi_base::process::{Rights, Variables, command};
 use pi_coding_agent::{Environment, session_index};
-use pi_session::{ListOptions, OpenOptions, SearchOptions, Session, SessionIndex, SessionInfo};
+use pi_session::{ListOptions, OpenOptions, Session, SessionIndex, SessionInfo};
 use tokio::sync::Notify;
 
 use pi_host::sessions;
@@ -149,7 +149,7 @@ fn latest(first: Request, requests: &Receiver<Request>) -> (Option<Request>, Opt
 }
 
 fn search(index: &mut SessionIndex, query: String) -> Reply {
-    let results = index.search(&query, &SearchOptions::default().limit(MOST_FOUND));
+    let results = index.search(&query, &ListOptions::default().limit(MOST_FOUND));
     let found = results.hits.into_iter().map(|hit| hit.session.path).collect();
     Reply::Found { query, found }
 }

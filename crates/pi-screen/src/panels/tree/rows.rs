@@ -1,7 +1,7 @@
 //! The lines of the tree.
 
 use pi_tui::input::Keymap;
-use pi_tui::layout::rule;
+use pi_tui::text::rule;
 use pi_tui::{Line, Style, Token, View, text};
 
 use super::TreePanel;

@@ -157,3 +157,8 @@ fn slices_pad_halves_of_wide_characters() {
         assert_eq!(part.text(), expected, "{line:?} {start}..{end}");
     }
 }
+
+#[test]
+fn a_rule_is_not_copied() {
+    assert_eq!(text::rule(3, Style::PLAIN).spans(), [Span::layout("───", Style::PLAIN)]);
+}

@@ -149,19 +149,6 @@ fn sixteen_colors_need_no_rgb() {
     assert_eq!(theme.fg(Token::Accent), Style::fg(Color::Indexed(5)));
 }
 
-#[test]
-fn until_the_answer_comes_everything_is_gray() {
-    let theme = Theme::system_pending();
-    for token in Token::ALL {
-        let style = theme.fg(*token);
-        assert!(
-            matches!(style.fg, Color::Default | Color::Indexed(244 | 247)),
-            "{} {style:?}",
-            token.name()
-        );
-    }
-}
-
 /// Returns what a terminal shows for a color, given its own color for this purpose.
 fn shown(color: Color, depth: ColorDepth, own: Option<Rgb>) -> Rgb {
     match color.reduced(depth) {

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 
 use pi_base::text;
 use pi_host::sessions::{title, to_json};
-use pi_session::{SearchHit, SearchOptions};
+use pi_session::{ListOptions, SearchHit};
 use serde_json::{Value, json};
 
 use super::list::limit;
@@ -17,7 +17,7 @@ pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
     let limit = limit(args)?;
     let mut store = super::open(args)?;
     let cwd = (!args.has("all")).then(|| store.project.environment().cwd.clone());
-    let mut options = SearchOptions::default().limit(limit);
+    let mut options = ListOptions::default().limit(limit);
     options.cwd = cwd;
     let terms: Vec<String> = args.words.iter().map(|word| term(word)).collect();
     let found = store.index.search(&terms.join(" "), &options);
