@@ -148,7 +148,7 @@ fn no_cloud_credentials(provider: &str) -> Option<String> {
     if sources.is_empty() || provider == "anthropic" {
         return None;
     }
-    let names: Vec<&str> = sources.iter().map(|source| source.name()).collect();
+    let names: Vec<&str> = sources.iter().map(|source| source.name).collect();
     let key = no_cloud_key(provider);
     Some(format!("{key} None of the other sources is configured: {}.", names.join(", ")))
 }

@@ -156,13 +156,12 @@ impl SourceError {
 pub type Seeking<'a> = Pin<Box<dyn Future<Output = Result<Sought, SourceError>> + Send + 'a>>;
 
 /// A place of a chain.
-pub trait Source: Send + Sync {
+#[derive(Debug)]
+pub struct Source {
     /// The name of the source for people, such as `AWS profile`.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Returns the state of the source. Uses neither the network nor a program.
-    fn presence(&self, surroundings: &Surroundings) -> Presence;
-
+    pub presence: fn(&Surroundings) -> Presence,
     /// Asks the source. Called unless it is absent.
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a>;
+    pub seek: fn(&Surroundings) -> Seeking<'_>,
 }

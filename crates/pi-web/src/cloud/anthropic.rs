@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::exchange::{self, Ask};
 use super::token::Token;
-use super::{CloudCredential, Found, Presence, Seeking, Sought, Source, SourceError, Surroundings};
+use super::{CloudCredential, Found, Presence, Sought, Source, SourceError, Surroundings};
 use crate::KeyScheme;
 
 const RULE: &str = "ANTHROPIC_FEDERATION_RULE_ID";
@@ -18,35 +18,30 @@ const BASE: &str = "https://api.anthropic.com";
 const BETAS: &str = "oauth-2025-04-20,oidc-federation-2026-04-01";
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-pub(super) const SOURCES: &[&dyn Source] = &[&WorkloadIdentity];
+pub(super) const SOURCES: &[Source] = &[SOURCE];
 
 pub(super) const VARIABLES: &[&str] = &[RULE, ORGANIZATION, FILE, ACCOUNT, WORKSPACE];
 
 /// The source of federated tokens.
-#[derive(Debug)]
-struct WorkloadIdentity;
+const SOURCE: Source = Source {
+    name: "Anthropic workload identity",
+    presence,
+    seek: |surroundings| Box::pin(seek(surroundings)),
+};
 
-impl Source for WorkloadIdentity {
-    fn name(&self) -> &'static str {
-        "Anthropic workload identity"
+/// An organization alone is a setting of other tools, and does not ask for a token.
+fn presence(surroundings: &Surroundings) -> Presence {
+    match [RULE, FILE].iter().find(|name| surroundings.variable(name).is_some()) {
+        Some(name) => Presence::Configured(format!("{name} is set")),
+        None => Presence::Absent(format!("neither {RULE} nor {FILE} is set")),
     }
+}
 
-    /// An organization alone is a setting of other tools, and does not ask for a token.
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        match [RULE, FILE].iter().find(|name| surroundings.variable(name).is_some()) {
-            Some(name) => Presence::Configured(format!("{name} is set")),
-            None => Presence::Absent(format!("neither {RULE} nor {FILE} is set")),
-        }
-    }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            let Token { secret, expires } = exchange(surroundings).await?;
-            let scheme = KeyScheme::Oauth;
-            let credential = CloudCredential::Token { token: secret, scheme, expires };
-            Ok(Sought::Found(Box::new(Found::new(credential))))
-        })
-    }
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    let Token { secret, expires } = exchange(surroundings).await?;
+    let scheme = KeyScheme::Oauth;
+    let credential = CloudCredential::Token { token: secret, scheme, expires };
+    Ok(Sought::Found(Box::new(Found::new(credential))))
 }
 
 /// Exchanges the token of the file, which is read each time since it is replaced regularly.

@@ -22,13 +22,13 @@ use super::{CloudCredential, Found, Sought, Source, SourceError, Surroundings};
 use crate::aws::AwsKeys;
 
 /// The sources in order.
-pub(super) const SOURCES: &[&dyn Source] = &[
-    &skipped::Skipped,
-    &environment::Environment,
-    &profile::Profile,
-    &web_identity::WebIdentity,
-    &container::Container,
-    &imds::Imds,
+pub(super) const SOURCES: &[Source] = &[
+    skipped::SOURCE,
+    environment::SOURCE,
+    profile::SOURCE,
+    web_identity::SOURCE,
+    container::SOURCE,
+    imds::SOURCE,
 ];
 
 /// The variables on which the result depends.

@@ -10,12 +10,8 @@ use super::token::Token;
 use super::{CloudCredential, Found, Sought, Source, SourceError, Surroundings};
 
 /// The sources in order.
-pub(super) const SOURCES: &[&dyn Source] = &[
-    &environment::ClientSecret,
-    &workload_identity::WorkloadIdentity,
-    &managed_identity::ManagedIdentity,
-    &cli::AzureCli,
-];
+pub(super) const SOURCES: &[Source] =
+    &[environment::SOURCE, workload_identity::SOURCE, managed_identity::SOURCE, cli::SOURCE];
 
 /// The variables on which the result depends.
 pub(super) const VARIABLES: &[&str] = &[

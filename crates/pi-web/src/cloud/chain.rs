@@ -9,7 +9,7 @@ use super::{Found, Presence, Sought, Source, SourceError, Surroundings};
 use super::{anthropic, aws, azure, google};
 
 /// Returns the sources of a provider in order; empty if it has none beside its keys.
-pub fn sources(provider: &str) -> &'static [&'static dyn Source] {
+pub fn sources(provider: &str) -> &'static [Source] {
     match provider {
         "amazon-bedrock" => aws::SOURCES,
         "anthropic" => anthropic::SOURCES,
@@ -94,12 +94,12 @@ pub async fn find(provider: &str, surroundings: &Surroundings) -> Result<Found, 
     }
     let mut reasons = Vec::new();
     for source in sources {
-        let name = source.name();
-        if let Presence::Absent(reason) = source.presence(surroundings) {
+        let name = source.name;
+        if let Presence::Absent(reason) = (source.presence)(surroundings) {
             reasons.push((name, reason));
             continue;
         }
-        match source.seek(surroundings).await {
+        match (source.seek)(surroundings).await {
             Ok(Sought::Found(found)) => return Ok(Found { source: name, ..*found }),
             Ok(Sought::Absent(reason)) => reasons.push((name, reason)),
             Err(error) => return Err(CloudError::Failed { name, error }),
@@ -142,7 +142,7 @@ pub fn explain(provider: &str, surroundings: &Surroundings) -> Vec<Explained> {
         let outcome = if decided {
             Outcome::NotReached
         } else {
-            match source.presence(surroundings) {
+            match (source.presence)(surroundings) {
                 Presence::Absent(reason) => Outcome::Skipped(reason),
                 Presence::Unknown(place) => Outcome::Tried(place),
                 Presence::Configured(by) => {
@@ -155,7 +155,7 @@ pub fn explain(provider: &str, surroundings: &Surroundings) -> Vec<Explained> {
                 }
             }
         };
-        explained.push(Explained { source: source.name(), outcome });
+        explained.push(Explained { source: source.name, outcome });
     }
     explained
 }

@@ -16,7 +16,7 @@ use super::{CloudCredential, Found, Source, Surroundings};
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 
 /// The sources in order.
-pub(super) const SOURCES: &[&dyn Source] = &[&adc::Variable, &adc::WellKnown, &metadata::Metadata];
+pub(super) const SOURCES: &[Source] = &[adc::VARIABLE_SOURCE, adc::WELL_KNOWN, metadata::SOURCE];
 
 /// The variables on which the result depends.
 pub(super) const VARIABLES: &[&str] = &[

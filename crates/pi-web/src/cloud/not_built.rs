@@ -2,31 +2,21 @@
 
 use pi_protocol::EnvOverrides;
 
-use super::{Presence, Seeking, Sought, Source, Surroundings};
+use super::{Presence, Sought, Source, Surroundings};
 
 const REASON: &str = "is not part of this build (feature `cloud`)";
 
 /// Stands for all sources of a chain.
-struct NotBuilt;
-
-impl Source for NotBuilt {
-    fn name(&self) -> &'static str {
-        "credentials of the machine (not part of this build)"
-    }
-
-    fn presence(&self, _: &Surroundings) -> Presence {
-        Presence::Absent(REASON.to_owned())
-    }
-
-    fn seek<'a>(&'a self, _: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(std::future::ready(Ok(Sought::Absent(REASON.to_owned()))))
-    }
-}
+const SOURCE: Source = Source {
+    name: "credentials of the machine (not part of this build)",
+    presence: |_| Presence::Absent(REASON.to_owned()),
+    seek: |_| Box::pin(std::future::ready(Ok(Sought::Absent(REASON.to_owned())))),
+};
 
 macro_rules! chains {
     ($($chain:ident)+) => { $(
         pub(super) mod $chain {
-            pub(in crate::cloud) const SOURCES: &[&dyn super::Source] = &[&super::NotBuilt];
+            pub(in crate::cloud) const SOURCES: &[super::Source] = &[super::SOURCE];
             pub(in crate::cloud) const VARIABLES: &[&str] = &[];
         }
     )+ };
@@ -35,7 +25,7 @@ macro_rules! chains {
 chains! { anthropic azure google }
 
 pub(super) mod aws {
-    pub(in crate::cloud) const SOURCES: &[&dyn super::Source] = &[&super::NotBuilt];
+    pub(in crate::cloud) const SOURCES: &[super::Source] = &[super::SOURCE];
     pub(in crate::cloud) const VARIABLES: &[&str] = &[];
 
     pub(in crate::cloud) fn defaults(_: &super::Surroundings) -> super::EnvOverrides {

@@ -7,7 +7,7 @@ use url::Url;
 use super::keys::KeysDocument;
 use crate::aws::AwsKeys;
 use crate::cloud::exchange::{self, Ask};
-use crate::cloud::{Presence, Seeking, Source, SourceError, Surroundings};
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings};
 
 const RELATIVE: &str = "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
 const FULL: &str = "AWS_CONTAINER_CREDENTIALS_FULL_URI";
@@ -22,24 +22,18 @@ const AGENTS: &[IpAddr] = &[
 ];
 
 /// The source `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI` or `_FULL_URI`.
-#[derive(Debug)]
-pub(super) struct Container;
+pub(super) const SOURCE: Source =
+    Source { name: "AWS container", presence, seek: |surroundings| Box::pin(seek(surroundings)) };
 
-impl Source for Container {
-    fn name(&self) -> &'static str {
-        "AWS container"
+fn presence(surroundings: &Surroundings) -> Presence {
+    match [RELATIVE, FULL].iter().find(|name| surroundings.variable(name).is_some()) {
+        Some(name) => Presence::Configured(format!("{name} is set")),
+        None => Presence::Absent(format!("neither {RELATIVE} nor {FULL} is set")),
     }
+}
 
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        match [RELATIVE, FULL].iter().find(|name| surroundings.variable(name).is_some()) {
-            Some(name) => Presence::Configured(format!("{name} is set")),
-            None => Presence::Absent(format!("neither {RELATIVE} nor {FULL} is set")),
-        }
-    }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move { Ok(super::found(keys(surroundings).await?, surroundings)) })
-    }
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    Ok(super::found(keys(surroundings).await?, surroundings))
 }
 
 /// Returns the keys of the container.

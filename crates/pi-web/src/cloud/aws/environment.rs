@@ -3,37 +3,34 @@
 use secrecy::SecretString;
 
 use crate::aws::AwsKeys;
-use crate::cloud::{Presence, Seeking, Source, SourceError, Surroundings};
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings};
 
 const ID: &str = "AWS_ACCESS_KEY_ID";
 const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
 
 /// The source `AWS_ACCESS_KEY_ID`. A named profile takes precedence, as in Amazon's own libraries.
-#[derive(Debug)]
-pub(super) struct Environment;
+pub(super) const SOURCE: Source = Source {
+    name: "AWS keys in the environment",
+    presence,
+    seek: |surroundings| Box::pin(seek(surroundings)),
+};
 
-impl Source for Environment {
-    fn name(&self) -> &'static str {
-        "AWS keys in the environment"
-    }
-
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        let is_set = |name| surroundings.variable(name).is_some();
-        match (is_set(ID), is_set(SECRET)) {
-            (false, false) => Presence::Absent(format!("{ID} and {SECRET} are not set")),
-            _ if is_set("AWS_PROFILE") => {
-                Presence::Absent("AWS_PROFILE names a profile, which takes precedence".to_owned())
-            }
-            _ => match keys(surroundings) {
-                Ok(_) => Presence::Configured(format!("{ID} and {SECRET} are set")),
-                Err(error) => Presence::Broken(error.to_string()),
-            },
+fn presence(surroundings: &Surroundings) -> Presence {
+    let is_set = |name| surroundings.variable(name).is_some();
+    match (is_set(ID), is_set(SECRET)) {
+        (false, false) => Presence::Absent(format!("{ID} and {SECRET} are not set")),
+        _ if is_set("AWS_PROFILE") => {
+            Presence::Absent("AWS_PROFILE names a profile, which takes precedence".to_owned())
         }
+        _ => match keys(surroundings) {
+            Ok(_) => Presence::Configured(format!("{ID} and {SECRET} are set")),
+            Err(error) => Presence::Broken(error.to_string()),
+        },
     }
+}
 
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move { Ok(super::found(keys(surroundings)?, surroundings)) })
-    }
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    Ok(super::found(keys(surroundings)?, surroundings))
 }
 
 /// Returns the keys of the environment.

@@ -3,42 +3,35 @@
 use super::keys::KeysDocument;
 use crate::aws::AwsKeys;
 use crate::cloud::exchange::{self, Ask, Reply};
-use crate::cloud::{Presence, Seeking, Sought, Source, SourceError, Surroundings};
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings};
 
 const DISABLED: &str = "AWS_EC2_METADATA_DISABLED";
 const ENDPOINT: &str = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
 const ROLES: &str = "/latest/meta-data/iam/security-credentials/";
 
 /// The source that exists on virtual machines of EC2.
-#[derive(Debug)]
-pub(super) struct Imds;
+pub(super) const SOURCE: Source = Source {
+    name: "AWS instance metadata",
+    presence,
+    seek: |surroundings| Box::pin(seek(surroundings)),
+};
 
-impl Source for Imds {
-    fn name(&self) -> &'static str {
-        "AWS instance metadata"
+fn presence(surroundings: &Surroundings) -> Presence {
+    if surroundings.is_enabled(DISABLED) {
+        Presence::Absent(format!("{DISABLED} is set"))
+    } else if surroundings.variable(ENDPOINT).is_some() {
+        Presence::Configured(format!("{ENDPOINT} is set"))
+    } else {
+        Presence::Unknown("the metadata service of EC2, if this machine has one".to_owned())
     }
+}
 
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        if surroundings.is_enabled(DISABLED) {
-            Presence::Absent(format!("{DISABLED} is set"))
-        } else if surroundings.variable(ENDPOINT).is_some() {
-            Presence::Configured(format!("{ENDPOINT} is set"))
-        } else {
-            Presence::Unknown("the metadata service of EC2, if this machine has one".to_owned())
-        }
-    }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            let is_configured = surroundings.variable(ENDPOINT).is_some();
-            match keys(surroundings).await {
-                Ok(keys) => Ok(super::found(keys, surroundings)),
-                Err(Problem::NoService(error)) if !is_configured => {
-                    Ok(Sought::Absent(error.to_string()))
-                }
-                Err(Problem::NoService(error) | Problem::Failed(error)) => Err(error),
-            }
-        })
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    let is_configured = surroundings.variable(ENDPOINT).is_some();
+    match keys(surroundings).await {
+        Ok(keys) => Ok(super::found(keys, surroundings)),
+        Err(Problem::NoService(error)) if !is_configured => Ok(Sought::Absent(error.to_string())),
+        Err(Problem::NoService(error) | Problem::Failed(error)) => Err(error),
     }
 }
 

@@ -13,46 +13,36 @@ use super::sts::{self, Role};
 use super::web_identity::Identity;
 use super::{container, environment, imds, process};
 use crate::aws::AwsKeys;
-use crate::cloud::{Presence, Seeking, Source, SourceError, Surroundings};
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings};
 
 /// The source of profiles.
-#[derive(Debug)]
-pub(super) struct Profile;
+pub(super) const SOURCE: Source =
+    Source { name: "AWS profile", presence, seek: |surroundings| Box::pin(seek(surroundings)) };
 
-impl Source for Profile {
-    fn name(&self) -> &'static str {
-        "AWS profile"
+fn presence(surroundings: &Surroundings) -> Presence {
+    let name = chosen(surroundings);
+    let is_named = surroundings.variable("AWS_PROFILE").is_some();
+    let profiles = match Profiles::load(surroundings) {
+        Ok(profiles) => profiles,
+        Err(error) => return Presence::Broken(error.to_string()),
+    };
+    if !is_named && profiles.get(&name).is_none() {
+        return Presence::Absent(format!("there is no profile {name:?}"));
     }
+    let named = if is_named { "AWS_PROFILE is" } else { "profile" };
+    match profiles.plan(&name) {
+        Ok(Some(plan)) => Presence::Configured(format!("{named} {name:?}, {}", plan.description())),
+        Ok(None) => Presence::Absent(format!("profile {name:?} has no credentials")),
+        Err(error) => Presence::Broken(error.to_string()),
+    }
+}
 
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        let name = chosen(surroundings);
-        let is_named = surroundings.variable("AWS_PROFILE").is_some();
-        let profiles = match Profiles::load(surroundings) {
-            Ok(profiles) => profiles,
-            Err(error) => return Presence::Broken(error.to_string()),
-        };
-        if !is_named && profiles.get(&name).is_none() {
-            return Presence::Absent(format!("there is no profile {name:?}"));
-        }
-        let named = if is_named { "AWS_PROFILE is" } else { "profile" };
-        match profiles.plan(&name) {
-            Ok(Some(plan)) => {
-                Presence::Configured(format!("{named} {name:?}, {}", plan.description()))
-            }
-            Ok(None) => Presence::Absent(format!("profile {name:?} has no credentials")),
-            Err(error) => Presence::Broken(error.to_string()),
-        }
-    }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            let name = chosen(surroundings);
-            let plan = Profiles::load(surroundings)?
-                .plan(&name)?
-                .ok_or_else(|| SourceError::new(format!("profile {name:?} has no credentials")))?;
-            Ok(super::found(plan.keys(surroundings).await?, surroundings))
-        })
-    }
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    let name = chosen(surroundings);
+    let plan = Profiles::load(surroundings)?
+        .plan(&name)?
+        .ok_or_else(|| SourceError::new(format!("profile {name:?} has no credentials")))?;
+    Ok(super::found(plan.keys(surroundings).await?, surroundings))
 }
 
 /// Returns the name of the profile to use.

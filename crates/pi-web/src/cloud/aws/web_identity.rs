@@ -2,45 +2,40 @@
 
 use super::sts::{self, Role};
 use crate::aws::AwsKeys;
-use crate::cloud::{Presence, Seeking, Source, SourceError, Surroundings};
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings};
 
 const FILE: &str = "AWS_WEB_IDENTITY_TOKEN_FILE";
 const ROLE: &str = "AWS_ROLE_ARN";
 
 /// The source `AWS_WEB_IDENTITY_TOKEN_FILE`.
-#[derive(Debug)]
-pub(super) struct WebIdentity;
+pub(super) const SOURCE: Source = Source {
+    name: "AWS web identity",
+    presence,
+    seek: |surroundings| Box::pin(seek(surroundings)),
+};
 
-impl Source for WebIdentity {
-    fn name(&self) -> &'static str {
-        "AWS web identity"
+fn presence(surroundings: &Surroundings) -> Presence {
+    match surroundings.variable(FILE) {
+        Some(_) => Presence::Configured(format!("{FILE} is set")),
+        None => Presence::Absent(format!("{FILE} is not set")),
     }
+}
 
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        match surroundings.variable(FILE) {
-            Some(_) => Presence::Configured(format!("{FILE} is set")),
-            None => Presence::Absent(format!("{FILE} is not set")),
-        }
-    }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            let missing = |name| SourceError::new(format!("{name} is not set"));
-            let identity = Identity {
-                file: surroundings.variable(FILE).ok_or_else(|| missing(FILE))?,
-                role: Role {
-                    arn: surroundings.variable(ROLE).ok_or_else(|| {
-                        SourceError::new(format!("{ROLE} is not set; it is required beside {FILE}"))
-                    })?,
-                    session_name: surroundings.variable("AWS_ROLE_SESSION_NAME"),
-                    external_id: None,
-                    duration: None,
-                    region: None,
-                },
-            };
-            Ok(super::found(identity.keys(surroundings).await?, surroundings))
-        })
-    }
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    let missing = |name| SourceError::new(format!("{name} is not set"));
+    let identity = Identity {
+        file: surroundings.variable(FILE).ok_or_else(|| missing(FILE))?,
+        role: Role {
+            arn: surroundings.variable(ROLE).ok_or_else(|| {
+                SourceError::new(format!("{ROLE} is not set; it is required beside {FILE}"))
+            })?,
+            session_name: surroundings.variable("AWS_ROLE_SESSION_NAME"),
+            external_id: None,
+            duration: None,
+            region: None,
+        },
+    };
+    Ok(super::found(identity.keys(surroundings).await?, surroundings))
 }
 
 /// A role and the file of the token that allows it.

@@ -6,11 +6,7 @@ use serde_json::Value;
 
 use super::{TENANT, excluded, found, resource};
 use crate::cloud::token::Token;
-use crate::cloud::{Presence, Seeking, Source, SourceError, Surroundings, timestamp};
-
-/// The source `az account get-access-token`.
-#[derive(Debug)]
-pub(super) struct AzureCli;
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings, timestamp};
 
 #[derive(Deserialize)]
 struct Answer {
@@ -20,35 +16,33 @@ struct Answer {
     expires_on: Option<u64>,
 }
 
-impl Source for AzureCli {
-    fn name(&self) -> &'static str {
-        "Azure CLI"
-    }
+/// The source `az account get-access-token`.
+pub(super) const SOURCE: Source =
+    Source { name: "Azure CLI", presence, seek: |surroundings| Box::pin(seek(surroundings)) };
 
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        if let Some(reason) = excluded(surroundings, "AzureCliCredential", "dev") {
-            return Presence::Absent(reason);
-        }
-        if surroundings.run.is_none() {
-            return Presence::Absent("programs are not run here".to_owned());
-        }
-        let directory = surroundings.variable("AZURE_CONFIG_DIR");
-        let directory = directory.map(|directory| surroundings.path(&directory));
-        let Some(directory) = directory.or_else(|| surroundings.in_home(".azure")) else {
-            return Presence::Absent("the home directory is not known".to_owned());
-        };
-        let profile = surroundings.read_if_exists(&directory.join("azureProfile.json"));
-        match profile {
-            Ok(Some(text)) if has_subscription(&text) => {
-                Presence::Configured("a user is signed in to the Azure CLI".to_owned())
-            }
-            _ => Presence::Absent("no user is signed in with `az login`".to_owned()),
-        }
+fn presence(surroundings: &Surroundings) -> Presence {
+    if let Some(reason) = excluded(surroundings, "AzureCliCredential", "dev") {
+        return Presence::Absent(reason);
     }
+    if surroundings.run.is_none() {
+        return Presence::Absent("programs are not run here".to_owned());
+    }
+    let directory = surroundings.variable("AZURE_CONFIG_DIR");
+    let directory = directory.map(|directory| surroundings.path(&directory));
+    let Some(directory) = directory.or_else(|| surroundings.in_home(".azure")) else {
+        return Presence::Absent("the home directory is not known".to_owned());
+    };
+    let profile = surroundings.read_if_exists(&directory.join("azureProfile.json"));
+    match profile {
+        Ok(Some(text)) if has_subscription(&text) => {
+            Presence::Configured("a user is signed in to the Azure CLI".to_owned())
+        }
+        _ => Presence::Absent("no user is signed in with `az login`".to_owned()),
+    }
+}
 
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move { Ok(found(token(surroundings).await?)) })
-    }
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    Ok(found(token(surroundings).await?))
 }
 
 /// Returns true if the list of subscriptions is not empty. The CLI writes a byte order mark.

@@ -5,7 +5,7 @@ use url::Url;
 use super::{CLIENT, excluded, found, required, resource};
 use crate::cloud::exchange::{self, Ask};
 use crate::cloud::token::Token;
-use crate::cloud::{Presence, Seeking, Sought, Source, SourceError, Surroundings};
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings};
 
 const ENDPOINT: &str = "IDENTITY_ENDPOINT";
 const HEADER: &str = "IDENTITY_HEADER";
@@ -14,37 +14,32 @@ const HEADER: &str = "IDENTITY_HEADER";
 const METADATA_HOST: &str = "AZURE_POD_IDENTITY_AUTHORITY_HOST";
 
 /// The source `IDENTITY_ENDPOINT`, else the metadata service of virtual machines.
-#[derive(Debug)]
-pub(super) struct ManagedIdentity;
+pub(super) const SOURCE: Source = Source {
+    name: "Azure managed identity",
+    presence,
+    seek: |surroundings| Box::pin(seek(surroundings)),
+};
 
-impl Source for ManagedIdentity {
-    fn name(&self) -> &'static str {
-        "Azure managed identity"
+fn presence(surroundings: &Surroundings) -> Presence {
+    if let Some(reason) = excluded(surroundings, "ManagedIdentityCredential", "prod") {
+        return Presence::Absent(reason);
     }
-
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        if let Some(reason) = excluded(surroundings, "ManagedIdentityCredential", "prod") {
-            return Presence::Absent(reason);
-        }
-        match [ENDPOINT, METADATA_HOST].iter().find(|name| surroundings.variable(name).is_some()) {
-            Some(name) => Presence::Configured(format!("{name} is set")),
-            None => {
-                let place = "the metadata service of Azure, if this machine has one";
-                Presence::Unknown(place.to_owned())
-            }
+    match [ENDPOINT, METADATA_HOST].iter().find(|name| surroundings.variable(name).is_some()) {
+        Some(name) => Presence::Configured(format!("{name} is set")),
+        None => {
+            let place = "the metadata service of Azure, if this machine has one";
+            Presence::Unknown(place.to_owned())
         }
     }
+}
 
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            match surroundings.variable(ENDPOINT) {
-                Some(endpoint) => {
-                    let ask = app_service(surroundings, &endpoint)?;
-                    Ok(found(Token::read(&ask.send(surroundings).await?)?))
-                }
-                None => virtual_machine(surroundings).await,
-            }
-        })
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    match surroundings.variable(ENDPOINT) {
+        Some(endpoint) => {
+            let ask = app_service(surroundings, &endpoint)?;
+            Ok(found(Token::read(&ask.send(surroundings).await?)?))
+        }
+        None => virtual_machine(surroundings).await,
     }
 }
 

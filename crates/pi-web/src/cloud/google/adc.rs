@@ -9,69 +9,57 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::{authorized_user, external_account, impersonated, service_account};
 use crate::cloud::token::Token;
-use crate::cloud::{Found, Presence, Seeking, Sought, Source, SourceError, Surroundings};
+use crate::cloud::{Found, Presence, Sought, Source, SourceError, Surroundings};
 
 const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 
 /// The source `GOOGLE_APPLICATION_CREDENTIALS`.
-#[derive(Debug)]
-pub(super) struct Variable;
+pub(super) const VARIABLE_SOURCE: Source = Source {
+    name: "Google credential file",
+    presence: variable_presence,
+    seek: |surroundings| Box::pin(seek_variable(surroundings)),
+};
 
-impl Source for Variable {
-    fn name(&self) -> &'static str {
-        "Google credential file"
-    }
-
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        match surroundings.variable(VARIABLE) {
-            Some(path) => match surroundings.read(&surroundings.path(&path)) {
-                Ok(_) => Presence::Configured(format!("{VARIABLE} is {path}")),
-                Err(error) => Presence::Broken(format!("{VARIABLE}: {error}")),
-            },
-            None => Presence::Absent(format!("{VARIABLE} is not set")),
-        }
-    }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            let path = surroundings.variable(VARIABLE).unwrap_or_default();
-            let path = surroundings.path(&path);
-            let text = surroundings.read(&path)?;
-            Ok(Sought::Found(Box::new(found(surroundings, &path, &text).await?)))
-        })
+fn variable_presence(surroundings: &Surroundings) -> Presence {
+    match surroundings.variable(VARIABLE) {
+        Some(path) => match surroundings.read(&surroundings.path(&path)) {
+            Ok(_) => Presence::Configured(format!("{VARIABLE} is {path}")),
+            Err(error) => Presence::Broken(format!("{VARIABLE}: {error}")),
+        },
+        None => Presence::Absent(format!("{VARIABLE} is not set")),
     }
 }
 
+async fn seek_variable(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    let path = surroundings.variable(VARIABLE).unwrap_or_default();
+    let path = surroundings.path(&path);
+    let text = surroundings.read(&path)?;
+    Ok(Sought::Found(Box::new(found(surroundings, &path, &text).await?)))
+}
+
 /// The source of a login with `gcloud`.
-#[derive(Debug)]
-pub(super) struct WellKnown;
+pub(super) const WELL_KNOWN: Source = Source {
+    name: "Google application default login",
+    presence: well_known_presence,
+    seek: |surroundings| Box::pin(seek_well_known(surroundings)),
+};
 
-impl Source for WellKnown {
-    fn name(&self) -> &'static str {
-        "Google application default login"
+fn well_known_presence(surroundings: &Surroundings) -> Presence {
+    match well_known(surroundings) {
+        Some(path) if path.exists() => Presence::Configured(format!("{} exists", path.display())),
+        Some(path) => Presence::Absent(format!(
+            "{} does not exist; `gcloud auth application-default login` creates it",
+            path.display()
+        )),
+        None => Presence::Absent("the home directory is not known".to_owned()),
     }
+}
 
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        match well_known(surroundings) {
-            Some(path) if path.exists() => {
-                Presence::Configured(format!("{} exists", path.display()))
-            }
-            Some(path) => Presence::Absent(format!(
-                "{} does not exist; `gcloud auth application-default login` creates it",
-                path.display()
-            )),
-            None => Presence::Absent("the home directory is not known".to_owned()),
-        }
-    }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            let path = well_known(surroundings)
-                .ok_or_else(|| SourceError::new("the home directory is not known"))?;
-            let text = surroundings.read(&path)?;
-            Ok(Sought::Found(Box::new(found(surroundings, &path, &text).await?)))
-        })
-    }
+async fn seek_well_known(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    let path = well_known(surroundings)
+        .ok_or_else(|| SourceError::new("the home directory is not known"))?;
+    let text = surroundings.read(&path)?;
+    Ok(Sought::Found(Box::new(found(surroundings, &path, &text).await?)))
 }
 
 fn well_known(surroundings: &Surroundings) -> Option<PathBuf> {

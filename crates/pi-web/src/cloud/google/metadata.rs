@@ -2,50 +2,44 @@
 
 use crate::cloud::exchange::{Ask, Reply};
 use crate::cloud::token::Token;
-use crate::cloud::{Presence, Seeking, Sought, Source, SourceError, Surroundings};
+use crate::cloud::{Presence, Sought, Source, SourceError, Surroundings};
 
 const HOST: &str = "GCE_METADATA_HOST";
 const NO_CHECK: &str = "NO_GCE_CHECK";
 const DEFAULT_HOST: &str = "metadata.google.internal";
 
 /// The source that exists on machines of Google Cloud.
-#[derive(Debug)]
-pub(super) struct Metadata;
+pub(super) const SOURCE: Source = Source {
+    name: "Google metadata server",
+    presence,
+    seek: |surroundings| Box::pin(seek(surroundings)),
+};
 
-impl Source for Metadata {
-    fn name(&self) -> &'static str {
-        "Google metadata server"
+fn presence(surroundings: &Surroundings) -> Presence {
+    if surroundings.variable(HOST).is_some() {
+        Presence::Configured(format!("{HOST} is set"))
+    } else if surroundings.is_enabled(NO_CHECK) {
+        Presence::Absent(format!("{NO_CHECK} is set"))
+    } else {
+        Presence::Unknown(format!("{DEFAULT_HOST}, if this machine is one of Google Cloud"))
     }
+}
 
-    fn presence(&self, surroundings: &Surroundings) -> Presence {
-        if surroundings.variable(HOST).is_some() {
-            Presence::Configured(format!("{HOST} is set"))
-        } else if surroundings.is_enabled(NO_CHECK) {
-            Presence::Absent(format!("{NO_CHECK} is set"))
-        } else {
-            Presence::Unknown(format!("{DEFAULT_HOST}, if this machine is one of Google Cloud"))
+async fn seek(surroundings: &Surroundings) -> Result<Sought, SourceError> {
+    let path = "instance/service-accounts/default/token";
+    let reply = match get(surroundings, path).await {
+        Ok(reply) => reply,
+        Err(error) if surroundings.variable(HOST).is_none() => {
+            return Ok(Sought::Absent(error.to_string()));
         }
+        Err(error) => return Err(error),
+    };
+    if reply.status == 404 {
+        return Err(SourceError::new("this machine has no service account"));
     }
-
-    fn seek<'a>(&'a self, surroundings: &'a Surroundings) -> Seeking<'a> {
-        Box::pin(async move {
-            let path = "instance/service-accounts/default/token";
-            let reply = match get(surroundings, path).await {
-                Ok(reply) => reply,
-                Err(error) if surroundings.variable(HOST).is_none() => {
-                    return Ok(Sought::Absent(error.to_string()));
-                }
-                Err(error) => return Err(error),
-            };
-            if reply.status == 404 {
-                return Err(SourceError::new("this machine has no service account"));
-            }
-            let token = Token::read(&reply)?;
-            let project =
-                if super::has_project(surroundings) { None } else { project(surroundings).await };
-            Ok(Sought::Found(Box::new(super::found(surroundings, token, project, None))))
-        })
-    }
+    let token = Token::read(&reply)?;
+    let project = if super::has_project(surroundings) { None } else { project(surroundings).await };
+    Ok(Sought::Found(Box::new(super::found(surroundings, token, project, None))))
 }
 
 /// Returns the project of the machine. Without one, the request fails with the names of the
