@@ -10,8 +10,8 @@ use pi_mcp::protocol::{
     ContentBlock, CreateMessageParams, CreateMessageResult, Role, SamplingMessage,
 };
 use pi_protocol::{
-    AssistantMessage, CancelToken, Context, Message, Model, Request, StopReason, StreamOptions,
-    UserBlock, UserContent, UserMessage, complete, now_ms,
+    AssistantMessage, CancelOnDrop, CancelToken, Context, Message, Model, Request, StopReason,
+    StreamOptions, UserBlock, UserContent, UserMessage, complete, now_ms,
 };
 use serde_json::json;
 
@@ -79,14 +79,6 @@ pub(crate) async fn sample(
         model: model.id.clone(),
         stop_reason: Some(stop_reason.to_owned()),
     })
-}
-
-struct CancelOnDrop(CancelToken);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }
 
 fn refused(reason: &str) -> Error {

@@ -37,6 +37,16 @@ enum Callback {
     Call(Box<dyn FnOnce() + Send>),
 }
 
+/// Cancels a token when it is dropped.
+#[derive(Debug)]
+pub struct CancelOnDrop(pub CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
 impl CancelToken {
     /// Creates a token that is not cancelled.
     pub fn new() -> Self {

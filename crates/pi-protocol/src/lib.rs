@@ -43,7 +43,7 @@ mod usage;
 
 pub use agent_message::{AgentMessage, CustomMessage};
 pub use builder::MessageBuilder;
-pub use cancel::{CancelRegistration, CancelToken, Cancelled};
+pub use cancel::{CancelOnDrop, CancelRegistration, CancelToken, Cancelled};
 pub use content::{
     AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
 };

@@ -20,7 +20,7 @@ use std::task::Poll;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use pi_agent::ToolError;
 use pi_base::{lock, unpoisoned};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelOnDrop, CancelToken};
 
 use crate::change::unless_aborted;
 use crate::executor::{Executor, FileKind, PathPredicate};
@@ -146,12 +146,6 @@ pub(crate) async fn blocking<T: Send + 'static>(
     cancel: &CancelToken,
     work: impl FnOnce(&CancelToken) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    struct CancelOnDrop(CancelToken);
-    impl Drop for CancelOnDrop {
-        fn drop(&mut self) {
-            self.0.cancel();
-        }
-    }
     let unwanted = CancelOnDrop(cancel.child());
     let token = unwanted.0.clone();
     let mut task = pin!(tokio::task::spawn_blocking(move || work(&token)));

@@ -44,7 +44,6 @@ pub struct Editor {
     border: Border,
     padding: usize,
     menu_rows: usize,
-    max_rows: Option<usize>,
     is_focused: bool,
     has_hardware_cursor: bool,
     can_submit: bool,
@@ -95,7 +94,6 @@ impl Editor {
             border: Border::default(),
             padding: 0,
             menu_rows: MENU_ROWS,
-            max_rows: None,
             is_focused: true,
             has_hardware_cursor: false,
             can_submit: true,
@@ -222,15 +220,6 @@ impl Editor {
     pub fn set_padding(&mut self, columns: usize) {
         self.padding = columns;
         self.cache.clear();
-    }
-
-    /// Limits the rows of text and borders, for a screen that has little room. At least one row of
-    /// text is shown.
-    pub fn set_max_rows(&mut self, rows: Option<usize>) {
-        if self.max_rows != rows {
-            self.max_rows = rows;
-            self.cache.clear();
-        }
     }
 
     /// Sets the number of completions that are shown, from the next time that they change.

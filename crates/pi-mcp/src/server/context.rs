@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use pi_base::lock;
 use pi_jsonrpc::{Error, Notification};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelOnDrop, CancelToken};
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -110,15 +110,6 @@ impl Ask {
             (question.key.clone(), request)
         });
         Value::Object(requests.collect())
-    }
-}
-
-/// Cancels a token when it is dropped.
-struct CancelOnDrop(CancelToken);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
     }
 }
 

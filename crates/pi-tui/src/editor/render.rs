@@ -63,9 +63,6 @@ impl Editor {
         self.buffer.set_width(columns);
         self.drawn_padding = padding;
         self.page = MIN_ROWS.max(view.rows * ROWS_PERCENT / 100);
-        if let Some(max) = self.max_rows {
-            self.page = self.page.min(max.saturating_sub(2)).max(1);
-        }
         self.scroll();
 
         let total = self.buffer.layout.total();

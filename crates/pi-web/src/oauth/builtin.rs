@@ -7,34 +7,23 @@ use std::collections::BTreeMap;
 
 use super::service::{Closed, Dialect, Redirect, Service, TokenEncoding, TokenUse};
 
-/// The names of the built-in services, which are the ids of their providers.
-pub const NAMES: &[&str] = &[
-    "openai",
-    "openrouter",
-    "anthropic",
-    "github-copilot",
-    "kimi-coding",
-    "meta",
-    "openai-codex",
-    "radius",
-    "xai",
+/// The built-in services by their names, which are the ids of their providers.
+const SERVICES: &[(&str, fn() -> Service)] = &[
+    ("openai", chatgpt),
+    ("openrouter", openrouter),
+    ("anthropic", anthropic),
+    ("github-copilot", github_copilot),
+    ("kimi-coding", kimi),
+    ("meta", meta),
+    ("openai-codex", codex),
+    ("radius", radius),
+    ("xai", xai),
 ];
 
-/// Returns a built-in service by its name, which is the id of its provider.
+/// Returns a built-in service by its name.
 pub fn service(name: &str) -> Option<Service> {
-    let service = match name {
-        "openai" => chatgpt(),
-        "openrouter" => openrouter(),
-        "anthropic" => anthropic(),
-        "github-copilot" => github_copilot(),
-        "kimi-coding" => kimi(),
-        "meta" => meta(),
-        "openai-codex" => codex(),
-        "radius" => radius(),
-        "xai" => xai(),
-        _ => return None,
-    };
-    Some(Service { provider: Some(name.to_owned()), ..service })
+    let (_, service) = SERVICES.iter().find(|(known, _)| *known == name)?;
+    Some(Service { provider: Some(name.to_owned()), ..service() })
 }
 
 /// Returns the service of a name in the user's settings: the built-in one with the changes, or the
@@ -229,7 +218,7 @@ mod tests {
 
     #[test]
     fn all_services_are_valid() {
-        for name in NAMES {
+        for (name, _) in SERVICES {
             let service = service(name).unwrap();
             service.validate().unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(!service.methods().is_empty(), "{name}");
@@ -238,7 +227,7 @@ mod tests {
 
     #[test]
     fn closed_services_say_why_and_open_with_a_client_id() {
-        for name in NAMES {
+        for (name, _) in SERVICES {
             let service = service(name).unwrap();
             let is_open = ["openai", "openrouter"].contains(name);
             match service.availability() {

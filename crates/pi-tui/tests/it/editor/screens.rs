@@ -72,18 +72,6 @@ fn scrolled() {
 }
 
 #[test]
-fn little_room() {
-    let mut harness = Harness::new();
-    harness.editor.set_text("1\n2\n3\n4\n5\n6");
-    for (max, rows) in [(None, 5), (Some(20), 5), (Some(5), 3), (Some(3), 1), (Some(0), 1)] {
-        harness.editor.set_max_rows(max);
-        let screen = harness.screen(80, 10);
-        assert_eq!(screen.len(), rows + 2, "{max:?}");
-        assert_eq!(screen[rows], "6");
-    }
-}
-
-#[test]
 fn paste_markers() {
     let mut harness = Harness::new();
     let lines: Vec<String> = (1..=11).map(|number| number.to_string()).collect();

@@ -317,11 +317,10 @@ async fn a_gateway_names_its_page() {
 
 #[tokio::test]
 async fn closed_logins_are_refused_before_any_request() {
-    for name in builtin::NAMES {
+    for name in
+        ["anthropic", "github-copilot", "kimi-coding", "meta", "openai-codex", "radius", "xai"]
+    {
         let service = builtin::service(name).unwrap();
-        if service.availability().is_ok() {
-            continue;
-        }
         let error = start(&service, LoginOptions::default()).error().await;
         assert!(error.contains("configure"), "{name}: {error}");
     }
