@@ -222,7 +222,7 @@ mod tests {
             (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi-screen, pi may"),
             (
                 &[("pi-ai", "pi-coding-agent")],
-                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-mcp-host, pi-packages, pi-screen, pi may",
+                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-mcp-host, pi-screen, pi may",
             ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];

@@ -70,9 +70,9 @@ const RULES: &[Rule] = &[
             r"u{202a}",
             r"u{202e}",
             r"u{e0000}",
-            "filter(|c| !c.is_control())",
-            "filter(|one| !one.is_control())",
-            "filter(|character| !character.is_control())",
+            ".filter(|c| !c.is_control())",
+            ".filter(|one| !one.is_control())",
+            ".filter(|character| !character.is_control())",
         ],
         applies: Applies::Product,
         // The second decodes keys.
