@@ -24,5 +24,13 @@ pub(crate) fn tool(variable: &str, name: &str) -> Command {
     let program = std::env::var_os(variable).unwrap_or_else(|| name.into());
     let mut command = Command::new(program);
     command.current_dir(root());
+    // Cargo describes this package to this program. Build scripts that read the description, such as
+    // that of ring, would run again for every crate above them.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(name.as_ref());
+        }
+    }
     command
 }

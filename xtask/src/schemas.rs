@@ -28,9 +28,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), SchemasError> {
     if !arguments.is_empty() {
         return Err(SchemasError::Usage);
     }
-    for package in ["pi-models", "pi-converge"] {
+    for (package, example) in [("pi-models", "schemas"), ("pi-converge", "run_schemas")] {
         let status = repository::cargo()
-            .args(["run", "--quiet", "--package", package, "--example", "schemas", "--"])
+            .args(["run", "--quiet", "--package", package, "--example", example, "--"])
             .arg(repository::root().join("docs/schemas"))
             .status()?;
         if !status.success() {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use pi_agent::BoxFuture;
 use pi_base::lock;
+use pi_base::text::{self, Cleaner};
 use pi_coding_agent::AgentSession;
 use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener};
 use pi_host::Hosted;
@@ -42,6 +43,9 @@ struct State {
     message: String,
     /// Text of the answer was reported while it grew.
     streamed: bool,
+    /// The ends of its text and of its thoughts.
+    text: Cleaner,
+    thought: Cleaner,
     calls: BTreeMap<String, Call>,
     cost: f64,
     /// Tokens of the context after a compaction, until a provider has counted them.
@@ -210,6 +214,7 @@ impl Reporter {
                 let mut state = self.state();
                 state.message = message_id("answer", answer.timestamp);
                 state.streamed = false;
+                (state.text, state.thought) = (Cleaner::default(), Cleaner::default());
             }
             AgentMessage::Llm(Message::User(prompt)) => {
                 let id = message_id("prompt", prompt.timestamp);
@@ -227,16 +232,19 @@ impl Reporter {
     fn delta(&self, delta: &MessageDelta) {
         match delta {
             MessageDelta::TextDelta { delta, .. } => {
-                let id = {
+                let (id, text) = {
                     let mut state = self.state();
                     state.streamed = true;
-                    state.message.clone()
+                    (state.message.clone(), cleaned(&mut state.text, delta))
                 };
-                self.report(Update::Text { id, text: delta.clone() });
+                self.report(Update::Text { id, text });
             }
             MessageDelta::ThinkingDelta { delta, .. } => {
-                let id = thought_id(&self.state().message);
-                self.report(Update::Thought { id, text: delta.clone() });
+                let (id, text) = {
+                    let mut state = self.state();
+                    (thought_id(&state.message), cleaned(&mut state.thought, delta))
+                };
+                self.report(Update::Thought { id, text });
             }
             MessageDelta::ToolCallStart { id: Some(id), tool_name: Some(name), .. }
                 if !id.is_empty() && !name.is_empty() =>
@@ -270,7 +278,8 @@ impl Reporter {
             if let AssistantBlock::Text(text) = block
                 && !text.text.is_empty()
             {
-                self.report(Update::Text { id: id.clone(), text: text.text.clone() });
+                let text = text::clean(&text.text).into_owned();
+                self.report(Update::Text { id: id.clone(), text });
             }
         }
     }
@@ -288,6 +297,13 @@ impl Reporter {
         let title = name.map_or(Title::Unchanged, Title::Set);
         self.report(Update::Info { title, updated_at });
     }
+}
+
+/// Returns the next piece of a text without invisible characters.
+fn cleaned(before: &mut Cleaner, piece: &str) -> String {
+    let mut cleaned = String::with_capacity(piece.len());
+    before.push(piece, &mut cleaned);
+    cleaned
 }
 
 impl SessionListener for Reporter {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use pi_base::text::clean;
 use pi_coding_agent::AgentSession;
 use pi_protocol::{AgentMessage, AssistantBlock, AssistantMessage, EntryBody, Message};
 use pi_session::{ExtensionMessage, SessionError};
@@ -97,10 +98,11 @@ fn answered(
     for block in &answer.content {
         match block {
             AssistantBlock::Text(text) if !text.text.is_empty() => {
-                updates.push(Update::Text { id: id.clone(), text: text.text.clone() });
+                let text = clean(&text.text).into_owned();
+                updates.push(Update::Text { id: id.clone(), text });
             }
             AssistantBlock::Thinking(thinking) if !thinking.thinking.is_empty() => {
-                let text = thinking.thinking.clone();
+                let text = clean(&thinking.thinking).into_owned();
                 updates.push(Update::Thought { id: thought_id(&id), text });
             }
             AssistantBlock::ToolCall(call) => {

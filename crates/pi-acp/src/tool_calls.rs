@@ -210,6 +210,7 @@ pub(crate) fn shown(content: &[UserBlock]) -> Vec<ToolContent> {
 
 /// Puts a text into a code block: clients render texts as Markdown, and output is none.
 fn fenced(text: &str) -> String {
+    let text = text::clean(text);
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let end = if text.ends_with('\n') { "" } else { "\n" };

@@ -86,3 +86,22 @@ async fn what_was_answered_before_the_end_of_the_input_is_saved() {
     client.call("session/load", params).await.unwrap();
     assert_eq!(client.text("agent_message_chunk"), "Kept.");
 }
+
+#[tokio::test]
+async fn invisible_characters_of_an_answer_do_not_reach_the_editor() {
+    let stage = Stage::new();
+    // Hidden letters and a change of direction; the joiner of the emoji stays.
+    let text = "a\u{e0041}\u{e0042}b \u{202e}c\u{1b}[8m \u{1f468}\u{200d}\u{1f469}\n";
+    stage.model.push(Reply::new().text(text));
+    let mut client = stage.client(1, json!({})).await;
+    let session = client.new_session(&stage.project()).await;
+    let prompt = json!([{ "type": "text", "text": "say it" }]);
+    let params = json!({ "sessionId": session, "prompt": prompt });
+    client.call("session/prompt", params).await.unwrap();
+    let shown = "ab c[8m \u{1f468}\u{200d}\u{1f469}\n";
+    assert_eq!(client.text("agent_message_chunk"), shown);
+    let mut client = stage.client(1, json!({})).await;
+    let params = json!({ "sessionId": session, "cwd": stage.project(), "mcpServers": [] });
+    client.call("session/load", params).await.unwrap();
+    assert_eq!(client.text("agent_message_chunk"), shown);
+}
