@@ -59,7 +59,7 @@ async fn a_connection_is_tried_again_but_a_call_is_not() {
     };
     web.next().await.respond(503, &[], "busy\u{1b}[31m").await;
     let error = calling.await.expect("no panic").expect_err("failed");
-    assert_eq!(error, ClientError::Http { status: 503, body: "busy [31m".to_owned() });
+    assert_eq!(error, ClientError::Http { status: 503, body: "busy[31m".to_owned() });
     let listing = tokio::spawn(async move { client.list_tools().await });
     web.next().await.status(503).await;
     let request = web.next().await;

@@ -210,7 +210,9 @@ fn keys_change_settings() {
     list.set_value("theme", "dark");
     assert_eq!(list.value("theme"), Some("dark"));
     list.handle(&Input::Paste("zzz".to_owned()), &keymap);
-    assert_eq!(list.handle(&Input::Key(press(KeyCode::Enter)), &keymap), SettingsEvent::Ignored);
+    // Without a match there is nothing to change.
+    assert_eq!(list.handle(&Input::Key(press(KeyCode::Enter)), &keymap), SettingsEvent::Moved);
+    assert_eq!(list.value("theme"), Some("dark"));
 }
 
 #[test]

@@ -114,7 +114,7 @@ mod tests {
         );
         let answer = answer.unwrap();
         assert_eq!(answer.error.as_deref(), Some("access_denied"));
-        assert_eq!(answer.description.as_deref(), Some("No [2J"));
+        assert_eq!(answer.description.as_deref(), Some("No[2J"));
     }
 
     proptest! {

@@ -229,7 +229,7 @@ async fn a_refusal_is_reported() {
         ),
         (
             [("error", "server_error\u{1b}[2J"), ("x", "y")],
-            "the authorization server refused: server_error [2J",
+            "the authorization server refused: server_error[2J",
         ),
     ] {
         let mut login = start(&service_at(&server), LoginOptions::default());

@@ -127,7 +127,7 @@ async fn addresses_and_codes_of_the_server_are_checked() {
     else {
         panic!()
     };
-    assert_eq!(user_code, "A [2J B");
+    assert_eq!(user_code, "A[2J B");
     assert_eq!(complete_url, None);
     assert_eq!(expires_in, Duration::from_secs(3600));
     login.result().await.unwrap();

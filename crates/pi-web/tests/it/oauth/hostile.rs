@@ -46,7 +46,7 @@ async fn broken_token_responses_are_errors_without_secrets() {
         (refused("temporarily_unavailable"), "refused: temporarily_unavailable", false),
         (
             Answer::Json(400, json!({"error": "invalid_grant", "error_description": quoted})),
-            "your token [redacted] ([redacted]) [31m is bad (invalid_grant)",
+            "your token [redacted] ([redacted])[31m is bad (invalid_grant)",
             true,
         ),
         (
