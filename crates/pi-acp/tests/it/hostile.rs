@@ -100,6 +100,7 @@ async fn invisible_characters_of_an_answer_do_not_reach_the_editor() {
     client.call("session/prompt", params).await.unwrap();
     let shown = "ab c[8m \u{1f468}\u{200d}\u{1f469}\n";
     assert_eq!(client.text("agent_message_chunk"), shown);
+    client.close().await;
     let mut client = stage.client(1, json!({})).await;
     let params = json!({ "sessionId": session, "cwd": stage.project(), "mcpServers": [] });
     client.call("session/load", params).await.unwrap();
