@@ -18,17 +18,12 @@ macro_rules! chains {
         pub(super) mod $chain {
             pub(in crate::cloud) const SOURCES: &[super::Source] = &[super::SOURCE];
             pub(in crate::cloud) const VARIABLES: &[&str] = &[];
+
+            pub(in crate::cloud) fn defaults(_: &super::Surroundings) -> super::EnvOverrides {
+                super::EnvOverrides::new()
+            }
         }
     )+ };
 }
 
-chains! { anthropic azure google }
-
-pub(super) mod aws {
-    pub(in crate::cloud) const SOURCES: &[super::Source] = &[super::SOURCE];
-    pub(in crate::cloud) const VARIABLES: &[&str] = &[];
-
-    pub(in crate::cloud) fn defaults(_: &super::Surroundings) -> super::EnvOverrides {
-        super::EnvOverrides::new()
-    }
-}
+chains! { anthropic aws azure google }
