@@ -204,6 +204,11 @@ impl Display {
         self.due.is_some() && self.output.is_busy()
     }
 
+    /// Returns true if a frame is due within 16 ms and nothing will delay it.
+    pub(super) fn is_frame_near(&self) -> bool {
+        self.due.is_some() && !self.is_blocked() && !self.output.is_busy()
+    }
+
     /// Waits until the terminal accepts the next frame.
     pub(super) async fn written(&self) {
         self.output.written().await;

@@ -58,6 +58,9 @@ pub(crate) async fn run(app: &mut App, mut sources: Sources) -> Outcome {
             return outcome;
         }
         let now = Instant::now();
+        if app.display.is_due(now) {
+            apply_events(app, &sources.events);
+        }
         frame::draw_if_due(app, now);
         match wait(app, &mut sources, undecided, now).await {
             Woken::Input(Ok(bytes)) if !bytes.is_empty() => {
@@ -77,10 +80,7 @@ pub(crate) async fn run(app: &mut App, mut sources: Sources) -> Outcome {
             }
             Woken::Event(event) => {
                 events::apply(app, &event);
-                for _ in 0..BATCH {
-                    let Some(event) = sources.events.try_next() else { break };
-                    events::apply(app, &event);
-                }
+                apply_events(app, &sources.events);
                 app.display.request_frame();
             }
             Woken::Request(request) => {
@@ -108,8 +108,19 @@ pub(crate) async fn run(app: &mut App, mut sources: Sources) -> Outcome {
     }
 }
 
+/// Applies the events that wait, up to a limit.
+fn apply_events(app: &mut App, events: &MergeQueue<SessionEvent>) {
+    for _ in 0..BATCH {
+        let Some(event) = events.try_next() else { break };
+        events::apply(app, &event);
+    }
+}
+
 async fn wait(app: &App, sources: &mut Sources, undecided: Option<Instant>, now: Instant) -> Woken {
     let is_held_back = app.display.is_held_back();
+    // Events wait for the frame that will show them: a wake-up per chunk of an answer would cost
+    // more than the chunk.
+    let is_frame_near = app.display.is_frame_near();
     let wake = frame::next_wake(app, now);
     tokio::select! {
         biased;
@@ -118,7 +129,7 @@ async fn wait(app: &App, sources: &mut Sources, undecided: Option<Instant>, now:
         () = until(undecided) => Woken::Undecided,
         Some(effect) = sources.effects.recv() => Woken::Effect(effect),
         Some(request) = sources.requests.recv() => Woken::Request(request),
-        event = sources.events.next() => Woken::Event(event),
+        event = sources.events.next(), if !is_frame_near => Woken::Event(event),
         () = app.display.written(), if is_held_back => Woken::Written,
         () = app.panels.background() => Woken::Panel,
         () = until(wake) => Woken::Time,
