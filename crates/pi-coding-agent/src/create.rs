@@ -12,6 +12,7 @@ mod hooks;
 mod model;
 mod omissions;
 mod options;
+mod room;
 mod runtime;
 mod services;
 mod session_settings;
@@ -41,6 +42,7 @@ pub use options::{
     AgentOptions, CustomModel, ExtensionOptions, GuardOptions, ModelOptions, OpenPage,
     SessionOptions, ToolOptions, WrapExecutor,
 };
+pub use room::{Room, RoomKind};
 pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;

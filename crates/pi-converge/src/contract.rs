@@ -81,6 +81,14 @@ pub struct Contract {
     /// nothing. True by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify_before: Option<bool>,
+    /// Patterns of files that decide the checks and that the run may change all the same. Unlike
+    /// `allowed`, the list restricts nothing.
+    #[serde(default)]
+    pub may_change: Vec<String>,
+    /// Accepts a result at which a person should look: the outcome is `converged` instead of
+    /// `needs-review`.
+    #[serde(default)]
+    pub accept_review: bool,
     /// Guardrails, in the format of the setting `guardrails`.
     #[serde(default)]
     pub guardrails: Vec<Guardrail>,

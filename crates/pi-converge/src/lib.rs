@@ -22,6 +22,7 @@ mod record;
 mod replay;
 mod report;
 mod resume;
+mod room;
 mod run;
 mod schemas;
 mod stuck;

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub enum Outcome {
     /// All checks passed, run by the runtime after the last change.
     Converged,
+    /// The checks pass, but after a change that may have decided them, such as that of a test. A
+    /// person should look at the files that the report names.
+    NeedsReview,
     /// A check failed, and no round or attempt is left.
     FailedVerification,
     /// The agent repeats itself or makes no progress.
@@ -53,6 +56,7 @@ impl Outcome {
     /// All outcomes, in the order of the documentation.
     pub const ALL: &[Self] = &[
         Self::Converged,
+        Self::NeedsReview,
         Self::FailedVerification,
         Self::Stuck,
         Self::InvalidOutput,
@@ -77,6 +81,7 @@ impl Outcome {
     pub const fn row(self) -> OutcomeRow {
         match self {
             Self::Converged => Row::Converged.row(),
+            Self::NeedsReview => Row::NeedsReview.row(),
             Self::FailedVerification => Row::FailedVerification.row(),
             Self::Stuck => Row::Stuck.row(),
             Self::InvalidOutput => Row::InvalidOutput
@@ -136,6 +141,11 @@ impl Outcome {
     /// Returns the name, as reports contain it.
     pub const fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// Returns true if the checks pass with the result, which is therefore kept.
+    pub const fn has_result(self) -> bool {
+        matches!(self, Self::Converged | Self::NeedsReview)
     }
 
     /// Returns true if the run can be resumed at the point where it ended.

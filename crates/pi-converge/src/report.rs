@@ -71,6 +71,9 @@ pub struct Report {
     /// File with the whole diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff_file: Option<PathBuf>,
+    /// Reasons why a person should look at the result, although the checks pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concerns: Vec<Concern>,
     /// Actions that wait for approval.
     pub pending: Vec<PendingAction>,
     /// Evidence for the outcome `stuck`.
@@ -153,6 +156,25 @@ impl CheckReport {
     /// Returns true if the check was made and failed.
     pub fn failed(&self) -> bool {
         !self.passed && !self.skipped
+    }
+}
+
+/// A reason why a person should look at a result that passes the checks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Concern {
+    /// The file to look at, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Concern {
+    /// Creates a reason, with the file that it is about.
+    pub fn new(file: Option<String>, reason: impl Into<String>) -> Self {
+        Self { file, reason: reason.into() }
     }
 }
 

@@ -333,6 +333,7 @@ impl Running {
             files: self.work.files,
             diff: self.work.diff,
             diff_file: self.work.diff_file,
+            concerns: self.work.concerns,
             pending: self.pending,
             stuck: self.watch.evidence().and_then(|found| serde_json::to_value(found).ok()),
             directory: Some(self.directory.path().to_owned()),

@@ -1,48 +1,52 @@
 //! Verification: the checks of a contract, made by the runtime.
 //!
-//! The checks run in the workspace, in a sandbox of their own, with the original tests, check
-//! scripts and protected files in place. Afterwards the workspace is as the agent left it: effects
-//! of the checks on files are undone, and the agent's versions of replaced files return.
+//! The checks run in clean rooms ([`crate::room`]), never in the workspace. A first room has the
+//! changes of the run with the original tests, check scripts and protected files. If the run changed
+//! or added tests, a second room has all changes: what is reported as the result is what passes.
 
 mod baseline;
+mod before;
 mod command;
 mod counts;
 mod feedback;
 mod files;
 mod globs;
+mod goal;
+mod inline;
 mod inputs;
 mod json;
 mod junit;
+mod making;
 mod review;
 mod weakening;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pi_agent::{Budget, CancelToken};
-use pi_coding_agent::{AgentOptions, CreateError, UserShell};
+use pi_coding_agent::{AgentOptions, CreateError};
 use serde_json::Value;
 
-use baseline::{Baseline, Replaced, Tampered};
-use command::{Checked, CommandRun};
-use inputs::{Role, Roles};
+use baseline::{Baseline, Tampered, Version};
+use before::Before;
+use inline::InlineChange;
+use inputs::{Role, Roles, Start};
+use making::Subject;
 use review::Reviewed;
 
 pub(crate) use command::Stopped;
 pub(crate) use feedback::{Progress as FeedbackProgress, feedback};
 pub(crate) use globs::Pattern;
 
-use crate::contract::{Check, Contract, FileCheck, JsonCheck};
-use crate::report::CheckReport;
+use crate::contract::{Check, Contract};
+use crate::report::{CheckReport, Concern};
+use crate::room::{CleanRoom, Content, Rooms};
 use crate::workspace::{Changes, RunWorkspace, WorkspaceError};
 
-/// Most files that are read-only for the checks, each of which is a mount.
-const MOST_READ_ONLY: usize = 200;
+/// Ignored files that a failure names.
+const MOST_NAMED: usize = 5;
 /// Largest script that is searched for further scripts, and largest JSON file of a check.
 const MOST_READ: u64 = 4 << 20;
-
-/// Name of the file with the number of tests of each command before the agent started.
-const TESTS: &str = "tests-before.json";
 
 /// Reasons why the checks have no result.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +57,13 @@ pub(crate) enum VerifyError {
     /// A pattern of the contract is invalid.
     #[error("invalid pattern: {0}")]
     Pattern(#[from] globset::Error),
-    /// The workspace cannot be compared or restored.
+    /// Patterns of protected files match nothing.
+    #[error(
+        "nothing is protected by {}: no file matches; correct the pattern or leave it out",
+        .0.join(", ")
+    )]
+    Unmatched(Vec<String>),
+    /// The workspace cannot be compared, or no room can be made of it.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
     /// The sandbox of the checks cannot be created.
@@ -73,13 +83,10 @@ pub(crate) struct Verification {
     pub(crate) changes: Changes,
     /// Remarks for the report.
     pub(crate) notes: Vec<String>,
-}
-
-impl Verification {
-    /// Returns true if every check passed.
-    pub(crate) fn passed(&self) -> bool {
-        self.checks.iter().all(|check| check.passed)
-    }
+    /// Reasons why a person should look at checks that pass, or that pass with the tests of the run.
+    pub(crate) concerns: Vec<Concern>,
+    /// All checks pass with all changes, although some fail with the original tests.
+    pub(crate) passes_as_reported: bool,
 }
 
 /// Makes the checks of an attempt.
@@ -88,17 +95,15 @@ pub(crate) struct Verifier {
     checks: Vec<Check>,
     goal: String,
     workspace: RunWorkspace,
+    rooms: Rooms,
     roles: Roles,
     baseline: Baseline,
     /// Directory for logs of checks.
     logs: PathBuf,
-    /// Exists while originals are in place, with the state to return to.
-    marker: PathBuf,
     options: AgentOptions,
     budget: Budget,
     interrupt: CancelToken,
-    /// Number of tests of each command before the agent started.
-    tests_before: BTreeMap<String, u64>,
+    before: Before,
 }
 
 /// The parts of a run that verification needs.
@@ -126,246 +131,163 @@ impl Verifier {
             parts;
         let root = workspace.root().to_owned();
         let read = |path: &str| read_text(&root.join(path));
-        let roles = Roles::new(&contract.verify, &contract.goal, &read)?;
-        let covered = workspace.baseline()?.into_iter().map(|(path, _)| path);
+        let start = workspace.baseline()?;
+        let roles = Roles::new(contract, Start::of(&start), &read)?;
         let originals = directory.join("originals");
+        let covered = start.iter().map(|(path, _)| path.clone());
         let baseline = Baseline::store(&root, &originals, &roles, covered)?;
         let logs = directory.join("checks");
         std::fs::create_dir_all(&logs)?;
         options.project = options.project.in_directory(&root);
-        let counts = std::fs::read(logs.join(TESTS)).unwrap_or_default();
         Ok(Self {
             checks: contract.verify.clone(),
             goal: contract.goal.clone(),
             workspace: workspace.clone(),
+            rooms: workspace.rooms()?,
             roles,
             baseline,
+            before: Before::read(&logs),
             logs,
-            marker: directory.join("verifying.json"),
             options,
             budget,
             interrupt,
-            // Without the file, there is nothing to compare with.
-            tests_before: serde_json::from_slice(&counts).unwrap_or_default(),
         })
     }
 
-    /// Returns the workspace to the state before checks that were killed. Call it before the agent
-    /// of a resumed run starts.
-    pub(crate) fn recover(&self) -> Result<bool, VerifyError> {
-        let Ok(state) = std::fs::read_to_string(&self.marker) else { return Ok(false) };
-        if let Ok(state) = state.trim().parse() {
-            self.workspace.restore(state)?;
-        }
-        std::fs::remove_file(&self.marker)?;
-        Ok(true)
+    /// Returns an error if a pattern of protected files protects nothing.
+    pub(crate) fn check_patterns(&self) -> Result<(), VerifyError> {
+        let start = self.workspace.baseline()?;
+        let paths = start.iter().map(|(path, _)| path.as_str());
+        let unmatched = self.roles.unmatched(paths.chain(self.baseline.paths()));
+        if unmatched.is_empty() { Ok(()) } else { Err(VerifyError::Unmatched(unmatched)) }
     }
 
-    /// Makes the command checks before the agent starts, and undoes their effects.
+    /// Makes the command checks before the agent starts.
     pub(crate) async fn before(
         &mut self,
-        report: &dyn Fn(&CheckReport),
+        report: &(dyn Fn(&CheckReport) + Send + Sync),
     ) -> Result<Vec<CheckReport>, VerifyError> {
-        let state = self.workspace.take("before the run")?;
-        std::fs::write(&self.marker, state.to_string())?;
-        let shell = self.open_shell()?;
-        let mut reports = Vec::new();
-        let mut stopped = None;
-        for (number, check) in self.checks.iter().enumerate() {
-            let Check::Command(command) = check else { continue };
-            let log = self.logs.join(format!("before-{}.log", number + 1));
-            match self.run(&shell, &log, None, true).check(command).await {
-                Ok(Checked { report: done, tests }) => {
-                    if let Some(tests) = tests {
-                        self.tests_before.insert(command.command.clone(), tests);
-                    }
-                    report(&done);
-                    reports.push(done);
-                }
-                Err(reason) => {
-                    stopped = Some(reason);
-                    break;
-                }
-            }
-        }
-        drop(shell);
-        let counts = serde_json::to_vec(&self.tests_before).unwrap_or_default();
-        std::fs::write(self.logs.join(TESTS), counts)?;
-        self.put_back(state, Replaced::default())?;
-        stopped.map_or(Ok(reports), |reason| Err(VerifyError::Stopped(reason)))
+        let room = self.rooms.create(&self.workspace, Content::Start, &self.options)?;
+        let (reports, before) = self.make_first(&room, report).await?;
+        self.before = before;
+        self.before.write(&self.logs)?;
+        Ok(reports)
     }
 
     /// Makes all checks.
     pub(crate) async fn verify(
-        &self,
+        &mut self,
         round: Round,
         result: Option<&Value>,
         report: &(dyn Fn(&CheckReport) + Send + Sync),
     ) -> Result<Verification, VerifyError> {
         let changes = self.workspace.changes()?;
-        let tampered = self.baseline.compare(&self.roles, &changes)?;
-        std::fs::write(&self.marker, changes.state.to_string())?;
-        let replaced = self.baseline.put_in_place(&self.roles, &tampered)?;
-        let done = self.make_checks(round, result, &changes, &tampered, report).await;
-        // In any case, also if the checks were interrupted.
-        let returned = self.put_back(changes.state, replaced);
-        let (mut checks, notes) = done?;
-        returned?;
+        let mut tampered = self.baseline.compare(&self.roles, &changes)?;
+        tampered.extend(self.changed_inline(&changes)?);
+        let subject = Subject { changes: &changes, tampered: &tampered, result };
+        let Round { attempt, round } = round;
+        let name = format!("{attempt}-{round}");
+        let room = self.room(&changes, &tampered)?;
+        let mut checks = self.make_checks(&room, &name, &subject, report).await?;
+        drop(room);
+        let mut notes = Vec::new();
+        let passed = checks.iter().all(|check| check.passed);
+        let is_soft = |one: &Tampered| matches!(one.role, Role::Test | Role::Added);
+        let mut passes_as_reported = false;
+        if !tampered.is_empty() && tampered.iter().all(is_soft) {
+            // What is reported as the result has to pass, too.
+            let room = self.room(&changes, &[])?;
+            let name = format!("{name}-all");
+            let all = self.make_checks(&room, &name, &subject, &|_| {}).await?;
+            passes_as_reported = all.iter().all(|check| check.passed);
+            if passed && !passes_as_reported {
+                all.iter().filter(|check| check.failed()).for_each(report);
+                checks = all;
+            }
+        }
+        if !passed {
+            let original = note_about_originals(&tampered);
+            explain(&mut checks, original.iter().cloned());
+            notes.extend(original);
+            explain(&mut checks, self.note_about_ignored().into_iter());
+        }
+        let mut concerns = Vec::new();
+        if !passed && passes_as_reported {
+            let added: Vec<&Tampered> =
+                tampered.iter().filter(|one| one.role == Role::Added).collect();
+            // A check that passes only with its own new configuration has failed.
+            passes_as_reported = added.is_empty();
+            explain(&mut checks, added.iter().map(|one| one.weakening()));
+            concerns.extend(tampered.iter().map(Tampered::concern));
+        }
+        if passed {
+            let undecided = tampered.iter().filter(|one| one.version == Version::Own);
+            concerns.extend(undecided.map(Tampered::concern));
+        }
+        if passed && changes.files.is_empty() && self.before.has_failed {
+            concerns.push(Concern::new(
+                None,
+                "the checks failed before the run and pass now, but the run changed no file",
+            ));
+        }
         self.add_review(&mut checks, &changes, report).await?;
-        Ok(Verification { checks, changes, notes })
+        Ok(Verification { checks, changes, notes, concerns, passes_as_reported })
     }
 
-    fn put_back(&self, state: usize, replaced: Replaced) -> Result<(), VerifyError> {
-        self.workspace.restore(state)?;
-        self.baseline.put_back(replaced)?;
-        Ok(std::fs::remove_file(&self.marker)?)
+    /// Creates a room with the changes of the run, and with other versions of some files.
+    fn room(&mut self, changes: &Changes, tampered: &[Tampered]) -> Result<CleanRoom, VerifyError> {
+        let originals = tampered.iter().filter(|one| one.version == Version::Original);
+        let reverted: BTreeSet<String> = originals.map(|one| one.path.clone()).collect();
+        let content = Content::Changed(changes, &reverted);
+        let room = self.rooms.create(&self.workspace, content, &self.options)?;
+        self.baseline.put_in_place(reverted.iter().map(String::as_str), room.directory())?;
+        for one in tampered {
+            if let Version::Text(text) = &one.version {
+                std::fs::write(room.directory().join(&one.path), text)?;
+            }
+        }
+        Ok(room)
     }
 
-    /// Makes all checks but reviews, with the originals in place.
-    async fn make_checks(
-        &self,
-        round: Round,
-        result: Option<&Value>,
-        changes: &Changes,
-        tampered: &[Tampered],
-        report: &(dyn Fn(&CheckReport) + Send + Sync),
-    ) -> Result<(Vec<CheckReport>, Vec<String>), VerifyError> {
-        let shell = self.open_shell()?;
-        let (mut checks, mut notes) = (Vec::new(), Vec::new());
-        for (number, check) in self.checks.iter().enumerate() {
-            let mut done = match check {
-                Check::Command(command) => {
-                    let Round { attempt, round } = round;
-                    let log = self.logs.join(format!("{attempt}-{round}-{}.log", number + 1));
-                    let before = self.tests_before.get(&command.command).copied();
-                    let run = self.run(&shell, &log, before, false);
-                    run.check(command).await.map_err(VerifyError::Stopped)?.report
-                }
-                Check::Files(check) => self.check_files(check, changes, tampered)?,
-                Check::Json(check) => self.check_json(check, result),
-                Check::Review(_) => continue,
+    /// Returns the changes of tests inside of source files.
+    fn changed_inline(&self, changes: &Changes) -> Result<Vec<Tampered>, VerifyError> {
+        let mut tampered = Vec::new();
+        if !self.checks.iter().any(|check| matches!(check, Check::Command(_))) {
+            return Ok(tampered);
+        }
+        for file in changes.files.iter().filter(|file| file.report.change == "changed") {
+            let path = &file.report.path;
+            if self.roles.of(path).is_some() || self.roles.is_permitted_by_task(path) {
+                continue;
+            }
+            let Some((old, new)) = self.workspace.texts(path, changes.state)? else { continue };
+            let version = match inline::compare(path, &old, &new) {
+                None => continue,
+                Some(InlineChange::Restored(text)) => Version::Text(text),
+                Some(InlineChange::Unrestorable) => Version::Own,
             };
-            done.name = check.name();
-            report(&done);
-            checks.push(done);
+            let mut one = Tampered::new(path, Role::Test, "changed in its tests");
+            one.version = version;
+            tampered.push(one);
         }
-        drop(shell);
-        let weakened = self.weakened(tampered)?;
-        if let Some(weakened) = weakened {
-            report(&weakened);
-            checks.push(weakened);
-        }
-        let is_test = |one: &&Tampered| one.role == Role::Test;
-        let tests: Vec<&str> =
-            tampered.iter().filter(is_test).map(|one| one.path.as_str()).collect();
-        if !tests.is_empty() {
-            let note = format!("the checks used the original of: {}", tests.join(", "));
-            explain(&mut checks, &note);
-            notes.push(note);
-        }
-        Ok((checks, notes))
+        Ok(tampered)
     }
 
-    fn run<'a>(
-        &'a self,
-        shell: &'a UserShell,
-        log: &'a Path,
-        tests_before: Option<u64>,
-        is_first: bool,
-    ) -> CommandRun<'a> {
-        CommandRun {
-            shell,
-            root: self.workspace.root(),
-            budget: &self.budget,
-            interrupt: &self.interrupt,
-            log,
-            tests_before,
-            is_first,
-        }
-    }
-
-    /// Opens a new sandbox in which the originals cannot be written.
-    fn open_shell(&self) -> Result<UserShell, VerifyError> {
-        let mut read_only: Vec<PathBuf> = self.baseline.fixed(&self.roles).collect();
-        if read_only.len() > MOST_READ_ONLY {
-            // Their content is compared after the checks.
-            read_only.clear();
-        }
-        Ok(UserShell::open(&self.options, &read_only, &self.logs)?)
-    }
-
-    fn check_files(
-        &self,
-        check: &FileCheck,
-        changes: &Changes,
-        tampered: &[Tampered],
-    ) -> Result<CheckReport, VerifyError> {
-        let root = self.workspace.root();
-        let existing = |pattern: &globs::Pattern| {
-            let walk = ignore::WalkBuilder::new(root)
-                .standard_filters(false)
-                .filter_entry(|entry| entry.file_name() != ".git")
-                .build();
-            walk.flatten().any(|entry| {
-                let path = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
-                path.is_some_and(|path| !path.is_empty() && pattern.matches(path))
-            })
-        };
-        let found = files::check(&check.files, changes, tampered, &existing)?;
-        Ok(CheckReport {
-            kind: "files".to_owned(),
-            passed: found.failures.is_empty(),
-            failures: found.failures,
-            findings: found.findings,
-            ..CheckReport::default()
-        })
-    }
-
-    fn check_json(&self, check: &JsonCheck, result: Option<&Value>) -> CheckReport {
-        let value = match &check.file {
-            None => result.cloned().ok_or_else(|| "the run has no structured result".to_owned()),
-            Some(file) => {
-                let shown = file.display();
-                let text = read_text(&self.workspace.root().join(file));
-                let text =
-                    text.ok_or_else(|| format!("{shown} does not exist or is not a text file"));
-                text.and_then(|text| {
-                    serde_json::from_str(&text)
-                        .map_err(|error| format!("{shown} is not JSON: {error}"))
-                })
+    /// Returns the ignored files that a failed check may miss, because the run wrote them.
+    fn note_about_ignored(&self) -> Option<String> {
+        let changed = self.rooms.changed_ignored();
+        let named = match changed.as_slice() {
+            [] => return None,
+            [named @ .., last] if named.len() < MOST_NAMED => {
+                let mut named = named.to_vec();
+                named.push(last.clone());
+                named.join(", ")
             }
+            all => format!("{} and {} more", all[..MOST_NAMED].join(", "), all.len() - MOST_NAMED),
         };
-        let failures = match value {
-            Ok(value) => json::failures(&check.json, &value),
-            Err(problem) => vec![problem],
-        };
-        let passed = failures.is_empty();
-        CheckReport { kind: "json".to_owned(), passed, failures, ..CheckReport::default() }
-    }
-
-    /// Returns a failed check if files of the verifier were changed, by the agent or during the
-    /// checks.
-    fn weakened(&self, tampered: &[Tampered]) -> Result<Option<CheckReport>, VerifyError> {
-        let mut weakened = CheckReport {
-            name: "verification".to_owned(),
-            kind: "files".to_owned(),
-            ..CheckReport::default()
-        };
-        let mut add = |path: &str, message: String| {
-            weakened.findings.push(files::finding("verification", path, &message));
-            weakened.failures.push(message);
-        };
-        for one in tampered.iter().filter(|one| one.role == Role::Verifier) {
-            let Tampered { path, change, .. } = one;
-            add(path, format!("verification was weakened: {path} was {change}"));
-        }
-        for one in self.baseline.compare(&self.roles, &Changes::default())? {
-            let is_known = tampered.iter().any(|known| known.path == one.path);
-            if one.role != Role::Test && !is_known {
-                add(&one.path, format!("{} was {} while the checks ran", one.path, one.change));
-            }
-        }
-        Ok((!weakened.failures.is_empty()).then_some(weakened))
+        Some(format!(
+            "the checks ran without these files, which git ignores and the run wrote: {named}"
+        ))
     }
 
     /// Makes the reviews, if nothing else failed.
@@ -396,10 +318,24 @@ impl Verifier {
     }
 }
 
-/// Adds a remark to the failed commands.
-fn explain(checks: &mut [CheckReport], note: &str) {
+/// Returns a remark about the files that the checks had in other versions than the run left.
+fn note_about_originals(tampered: &[Tampered]) -> Vec<String> {
+    let paths = |is_added: bool| -> Vec<&str> {
+        let tests = tampered.iter().filter(|one| one.role == Role::Test);
+        let tests = tests.filter(|one| (one.change == "added") == is_added);
+        tests.map(|one| one.path.as_str()).collect()
+    };
+    let note = |text: &str, paths: Vec<&str>| {
+        (!paths.is_empty()).then(|| format!("{text}: {}", paths.join(", ")))
+    };
+    let changed = note("the checks used the original of", paths(false));
+    changed.into_iter().chain(note("the checks ran without", paths(true))).collect()
+}
+
+/// Adds remarks to the failed commands.
+fn explain(checks: &mut [CheckReport], notes: impl Iterator<Item = String> + Clone) {
     for check in checks.iter_mut().filter(|check| check.kind == "command" && !check.passed) {
-        check.failures.push(note.to_owned());
+        check.failures.extend(notes.clone());
     }
 }
 

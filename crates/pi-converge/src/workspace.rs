@@ -9,6 +9,7 @@ mod bring_back;
 mod changes;
 mod copy;
 mod diff;
+mod export;
 mod hidden;
 mod portable;
 mod worktree;
@@ -22,9 +23,11 @@ use pi_fs::FileError;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, FileState, Limits, RestoreReport};
 
 use crate::contract::{WorkspaceMode, WorkspacePlan};
+use crate::room::{IgnoredFiles, Rooms};
 
 pub use bring_back::BroughtBack;
 pub use changes::{ChangedFile, Changes, SavedPatch};
+pub(crate) use copy::{copy_file, link};
 pub(crate) use portable::{AdoptError, adopt};
 
 /// Reasons why a workspace cannot be prepared, compared or undone.
@@ -49,7 +52,10 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
-    fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
         FileError::at(action, path)
     }
 }
@@ -101,6 +107,9 @@ pub struct RunWorkspace {
     notes: Vec<String>,
     checkpoints: Arc<Mutex<Checkpoints>>,
     baseline: usize,
+    /// Directory for rooms.
+    rooms: PathBuf,
+    ignored: Arc<IgnoredFiles>,
     /// Content of `.git/info/exclude` at the start.
     exclude: String,
 }
@@ -156,7 +165,15 @@ impl RunWorkspace {
         };
         let checkpoints = Arc::new(Mutex::new(checkpoints));
         let exclude = stored_exclude(&root, &places.run_directory)?;
-        Ok(Self { origin, root, kind, notes, checkpoints, baseline, exclude })
+        let file = places.run_directory.join("ignored.json");
+        let ignored = Arc::new(IgnoredFiles::record(&origin, &file, &places.workspaces)?);
+        let rooms = places.workspaces.join("rooms");
+        Ok(Self { origin, root, kind, notes, checkpoints, baseline, rooms, ignored, exclude })
+    }
+
+    /// Returns the rooms in which the changes of this workspace are checked.
+    pub(crate) fn rooms(&self) -> Result<Rooms, WorkspaceError> {
+        Ok(Rooms::new(self.rooms.clone(), Arc::clone(&self.ignored))?)
     }
 
     /// Returns the directory in which the agent works.
@@ -194,16 +211,6 @@ impl RunWorkspace {
     /// Stores the state of the workspace and returns its number.
     pub fn take(&self, label: &str) -> Result<usize, WorkspaceError> {
         Ok(self.checkpoints().take(label)?)
-    }
-
-    /// Undoes everything since [`RunWorkspace::take`] stored this state.
-    pub fn restore(&self, state: usize) -> Result<RestoreReport, WorkspaceError> {
-        let mut checkpoints = self.checkpoints();
-        let now = checkpoints.take("to be undone")?;
-        if now == state {
-            return Ok(RestoreReport::default());
-        }
-        Ok(checkpoints.restore(state)?)
     }
 
     /// Repeats the changes up to a state, after a rollback.
@@ -283,7 +290,7 @@ fn copied(from: &Path, to: &Path, skipped: &Path) -> Result<Vec<String>, Workspa
 }
 
 /// Makes directories writable, so that their entries can be removed.
-fn make_removable(directory: &Path) {
+pub(crate) fn make_removable(directory: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

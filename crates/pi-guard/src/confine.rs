@@ -134,6 +134,35 @@ pub struct Confinement {
     /// Limits on resources.
     #[serde(default)]
     pub limits: Limits,
+    /// Directories that commands find at other paths, in this order. Only bubblewrap can do that.
+    #[serde(default)]
+    pub mounts: Vec<Mount>,
+}
+
+/// A directory that commands find at another path. In a writable root that is the target of a mount,
+/// nothing is protected: it is not the directory that the default paths are about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Mount {
+    /// The directory.
+    pub source: PathBuf,
+    /// The path at which commands find it. It exists, if not outside of the sandbox, then in a
+    /// directory that was mounted before.
+    pub target: PathBuf,
+    /// Commands can write it, as far as they can write the target.
+    pub writable: bool,
+}
+
+impl Mount {
+    /// Creates a mount that commands can write.
+    pub fn writable(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
+        Self { source: source.into(), target: target.into(), writable: true }
+    }
+
+    /// Creates a mount that commands cannot write.
+    pub fn read_only(source: impl Into<PathBuf>, target: impl Into<PathBuf>) -> Self {
+        Self { source: source.into(), target: target.into(), writable: false }
+    }
 }
 
 /// The paths that a command can write.
@@ -209,6 +238,7 @@ impl Confinement {
             proxy: None,
             forbidden_programs: Vec::new(),
             limits: Limits::default(),
+            mounts: Vec::new(),
         }
     }
 
@@ -227,6 +257,9 @@ impl Confinement {
         };
         if offered < required {
             return Err(ConfineError::Unavailable { required, offered, missing });
+        }
+        if offered != ConfinementLevel::Bubblewrap && !self.mounts.is_empty() {
+            return Err(ConfineError::MountsUnsupported { offered, missing });
         }
         let mut confinement = self.clone();
         confinement.proxy = None;
@@ -269,6 +302,11 @@ impl Confinement {
             }
             Mode::ReadOnly | Mode::Off => Vec::new(),
         }
+    }
+
+    /// Returns true if commands find another directory at this path.
+    pub(crate) fn is_mounted(&self, path: &Path) -> bool {
+        self.mounts.iter().any(|mount| mount.target == path)
     }
 
     pub(crate) fn private_tmp(&self) -> Option<&Path> {

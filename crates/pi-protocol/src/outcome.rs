@@ -96,6 +96,7 @@ outcomes! {
     NeedsApproval, "needs-approval", 15, None, "An action waits for approval; resume with --approve";
     Guardrail, "guardrail", 16, None, "A guardrail or hook blocked the prompt or stopped the run";
     Blocked, "guardrail", 16, Some(Refusal), "A guardrail or hook blocked the prompt";
+    NeedsReview, "needs-review", 17, None, "The checks pass, but a person should look at the named files";
     ProviderUnavailable, "provider-unavailable", 75, None, "The provider is unavailable; retry later";
     // The exit code of Rust programs after a panic.
     Crashed, "crashed", 101, None, "Crash; a report was written";

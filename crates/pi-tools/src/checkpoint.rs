@@ -18,6 +18,7 @@
 //! latest.
 
 mod collect;
+mod export;
 mod index;
 mod journal;
 mod name;
@@ -43,6 +44,7 @@ use crate::workspace::Workspace;
 
 pub use collect::{Pruned, Usage, prune, usage};
 pub use restore::{Conflict, ConflictReason, RestoreReport};
+pub use scan::covered;
 pub use state::{Change, FileState};
 pub use store::Lease;
 
@@ -300,6 +302,16 @@ impl Checkpoints {
     /// Returns the paths that a checkpoint covers, with their states.
     pub fn paths(&self, at: usize) -> Result<BTreeMap<String, FileState>, CheckpointError> {
         Ok(self.journal.state_at(at)?.items)
+    }
+
+    /// Writes the paths into an empty directory, with the states that a checkpoint had for them
+    /// ([`Checkpoints::paths`]). Returns the files whose content was not stored, which are left out.
+    pub fn export(
+        &self,
+        paths: &BTreeMap<String, FileState>,
+        to: &Path,
+    ) -> Result<Vec<String>, CheckpointError> {
+        export::export(&self.objects, paths, to)
     }
 
     fn go(&mut self, from: usize, to: usize) -> Result<RestoreReport, CheckpointError> {

@@ -27,19 +27,21 @@ use crate::session::WeakAgentSession;
 
 /// Loads the guard of a session in this directory, to test its decisions. It approves nothing.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
-    guard_of(options, &[])
+    guard_of(options, |_| {})
 }
 
-/// Creates a guard outside of a session. The files `read_only` cannot be written, besides those that
-/// the settings protect.
-pub(super) fn guard_of(options: &AgentOptions, read_only: &[PathBuf]) -> Result<Guard, GuardError> {
+/// Creates a guard outside of a session. `change` adjusts the plan that follows from the settings.
+pub(super) fn guard_of(
+    options: &AgentOptions,
+    change: impl FnOnce(&mut GuardPlan),
+) -> Result<Guard, GuardError> {
     let project = &options.project;
     if let Some(problem) = project.store().guard_error() {
         return Err(GuardError::Settings(problem.clone()));
     }
     let environment = project.environment();
     let mut plan = GuardPlan::new(project.settings(), environment);
-    plan.protected.extend(read_only.iter().cloned());
+    change(&mut plan);
     let policy = rules::load(environment, project.is_trusted(), &plan.rules)?;
     let (approvals, supervisor) =
         (options.guard.approvals.clone(), options.tools.supervisor.clone());

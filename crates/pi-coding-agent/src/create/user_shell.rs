@@ -3,15 +3,15 @@
 //! It has a sandbox of its own, without the processes, the private `/tmp` and the approvals of any
 //! session.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use pi_guard::confine::{ConfinementLevel, Machine};
 use pi_protocol::CancelToken;
 use pi_tools::{CommandResult, ExecutorSpec, Host, Workspace};
 use tokio::sync::mpsc::Sender;
 
 use super::guarding::guard_of;
+use super::room::Room;
 use super::workspace::bash_settings;
 use super::{AgentOptions, CreateError};
 use crate::guard::{Guard, describe_refused};
@@ -28,24 +28,18 @@ pub struct UserShell {
 }
 
 impl UserShell {
-    /// Opens a shell in the working directory of the options, with the sandbox of their settings.
-    /// Commands cannot write the files `read_only`, if the sandbox can mount them; without mounts,
-    /// nothing could be created beside them. Output that is too long for a result is saved
-    /// in the directory `output` as long as the shell exists.
-    pub fn open(
-        options: &AgentOptions,
-        read_only: &[PathBuf],
-        output: &Path,
-    ) -> Result<Self, CreateError> {
+    /// Opens a shell in a room, with the sandbox of the settings. Output that is too long for a
+    /// result is saved in the directory `output` as long as the shell exists.
+    pub fn open(options: &AgentOptions, room: &Room, output: &Path) -> Result<Self, CreateError> {
+        let kind = Room::kind(options);
+        let options = &room.options(options, kind);
         let settings = options.project.settings();
         let spec = settings.executor.clone();
         if spec != ExecutorSpec::Local {
             return Err(CreateError::UnsandboxedExecutor(spec));
         }
         let environment = options.environment();
-        let has_mounts = Machine::detect().level() > ConfinementLevel::Landlock;
-        let read_only = if has_mounts { read_only } else { &[] };
-        let guard = Arc::new(guard_of(options, read_only)?);
+        let guard = Arc::new(guard_of(options, |plan| room.apply(kind, plan))?);
         let plain = Host::default().with_supervisor(options.tools.supervisor.clone());
         let host = guard.host()?.unwrap_or(plain);
         let mut bash = bash_settings(settings, environment, guard.plan());

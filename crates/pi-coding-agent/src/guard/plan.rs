@@ -8,7 +8,7 @@ use pi_config::settings::{
     ApprovalPolicy, LimitSettings, NetworkSetting, NetworkSwitch, Profile, RequiredLevel,
     SandboxMode,
 };
-use pi_guard::confine::{ConfinementLevel, Limits, Network, credential_paths};
+use pi_guard::confine::{ConfinementLevel, Limits, Mount, Network, credential_paths};
 use pi_guard::policy::Defaults;
 use pi_tools::ExecutorSpec;
 
@@ -40,6 +40,10 @@ pub struct GuardPlan {
     pub hidden: Vec<PathBuf>,
     /// Files that stay read-only besides the default ones.
     pub protected: Vec<PathBuf>,
+    /// Directories that sandboxed commands find at other paths.
+    pub mounts: Vec<Mount>,
+    /// The working directory is a copy that no one keeps, in which nothing is protected.
+    pub is_disposable: bool,
     /// Additional rule files of this run.
     pub rules: Vec<PathBuf>,
     /// Credentials in tool results are redacted.
@@ -124,6 +128,8 @@ impl GuardPlan {
             writable_roots: paths(settings.writable_roots),
             hidden,
             protected: paths(settings.protected),
+            mounts: Vec::new(),
+            is_disposable: false,
             rules: paths(settings.rules),
             redact_secrets: settings.redact_secrets != Some(false),
             reviewer: ReviewerPlan {

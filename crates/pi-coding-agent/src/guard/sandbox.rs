@@ -235,6 +235,10 @@ impl Sandbox {
             },
         };
         let mut confinement = Confinement::new(mode, plan.network.clone());
+        if plan.is_disposable {
+            confinement.protected.clear();
+        }
+        confinement.mounts.clone_from(&plan.mounts);
         confinement.protected.extend(plan.protected.iter().cloned());
         // The directory of the sandbox may lie in a writable root.
         confinement.protected.push(directory.path().to_owned());

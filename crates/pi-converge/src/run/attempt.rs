@@ -8,6 +8,7 @@ use pi_coding_agent::{AgentRuntime, create_agent_session};
 
 use super::continuation::Continuation;
 use super::options::agent_options;
+use super::work::Verdict;
 use super::{Ended, Progress, Running};
 use crate::directory::Step;
 use crate::outcome::Outcome;
@@ -15,6 +16,9 @@ use crate::report::AttemptReport;
 use crate::stuck::Watch;
 use crate::tape::Tape;
 use crate::verify::{FeedbackProgress, feedback, proves_nothing};
+
+/// Concerns that the reason of an outcome names.
+const CONCERNS: usize = 3;
 
 impl Running {
     /// Makes one attempt.
@@ -101,8 +105,8 @@ impl Running {
                 background.stop_all().await;
             }
             self.options.report_progress(&Progress::Verifying);
-            let passed = match Box::pin(self.verify(attempt.number, attempt.rounds)).await {
-                Ok(passed) => passed,
+            let verdict = match Box::pin(self.verify(attempt.number, attempt.rounds)).await {
+                Ok(verdict) => verdict,
                 Err(ended) => return self.interrupted().unwrap_or(ended),
             };
             let failed = self.checks.iter().filter(|check| !check.passed);
@@ -110,10 +114,16 @@ impl Running {
             if let Some(ended) = self.interrupted() {
                 return ended;
             }
-            if passed {
-                return Ended::new(Outcome::Converged, self.converged());
-            }
             let rounds = self.contract.attempts.rounds();
+            match verdict {
+                Verdict::Passed => return Ended::new(Outcome::Converged, self.converged()),
+                Verdict::Doubtful => return self.needs_review(),
+                // The agent was told, and insists.
+                Verdict::PassedWithOwnTests { is_final } if is_final || attempt.rounds > rounds => {
+                    return self.needs_review();
+                }
+                Verdict::PassedWithOwnTests { .. } | Verdict::Failed => {}
+            }
             if attempt.rounds > rounds {
                 return self
                     .refused(&self.failed())
@@ -162,6 +172,26 @@ impl Running {
             ),
             1 => "The check passed.".to_owned(),
             _ => format!("All {count} checks passed."),
+        }
+    }
+
+    /// Returns the end of a run whose checks pass and at which a person should look, unless the
+    /// contract accepts it without.
+    fn needs_review(&self) -> Ended {
+        let reasons = self.work.concerns.iter().take(CONCERNS).map(|concern| match &concern.file {
+            Some(file) => format!("{file}: {}", concern.reason),
+            None => concern.reason.clone(),
+        });
+        let mut reasons = reasons.collect::<Vec<_>>().join("; ");
+        let more = self.work.concerns.len().saturating_sub(CONCERNS);
+        if more > 0 {
+            reasons.push_str(&format!("; and {more} more"));
+        }
+        match self.contract.accept_review {
+            true => {
+                Ended::new(Outcome::Converged, format!("Accepted without a review: {reasons}."))
+            }
+            false => Ended::new(Outcome::NeedsReview, format!("Look at the result: {reasons}.")),
         }
     }
 

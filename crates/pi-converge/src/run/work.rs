@@ -10,7 +10,7 @@ use super::{Ended, Progress, Running};
 use crate::contract::{AttemptStrategy, OnFailure};
 use crate::directory::Step;
 use crate::outcome::Outcome;
-use crate::report::{CheckReport, FileReport};
+use crate::report::{CheckReport, Concern, FileReport};
 use crate::verify::{Round, Stopped, Verifier, VerifierParts, VerifyError};
 use crate::workspace::{
     AdoptError, BroughtBack, Changes, RunWorkspace, WorkspaceError, WorkspacePlaces, adopt,
@@ -27,6 +27,10 @@ pub(crate) struct Work {
     candidates: Vec<Candidate>,
     /// The attempt had changed a file at its last verification.
     pub(super) has_changes: bool,
+    /// The diff at the last verification.
+    last_diff: Option<Vec<u8>>,
+    /// Reasons why a person should look at the result.
+    pub(crate) concerns: Vec<Concern>,
     pub(crate) files: Vec<FileReport>,
     pub(crate) diff: Option<String>,
     pub(crate) diff_file: Option<PathBuf>,
@@ -40,6 +44,21 @@ struct Current {
     verifier: Verifier,
     /// Added and removed lines at the last verification.
     lines: u64,
+}
+
+/// The result of a verification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// All checks passed.
+    Passed,
+    /// All checks passed, and a person should look at the result.
+    Doubtful,
+    /// All checks pass with the tests as the run left them, but not with the original ones.
+    PassedWithOwnTests {
+        /// The run changed nothing since the last verification.
+        is_final: bool,
+    },
+    Failed,
 }
 
 /// The end of an attempt that may become the result.
@@ -64,7 +83,9 @@ impl From<VerifyError> for Ended {
             VerifyError::Stopped(Stopped::Interrupted) => {
                 Self::new(Outcome::Interrupted, "The run was interrupted.")
             }
-            VerifyError::Pattern(_) => Self::new(Outcome::InvalidTask, error.to_string()),
+            VerifyError::Pattern(_) | VerifyError::Unmatched(_) => {
+                Self::new(Outcome::InvalidTask, error.to_string())
+            }
             VerifyError::Shell(error) => Self::from(&error),
             VerifyError::Workspace(error) => Self::from(error),
             VerifyError::Io(_) => {
@@ -120,9 +141,7 @@ impl Running {
             budget: self.budget.clone(),
             interrupt: self.options.interrupt.token().clone(),
         })?;
-        if verifier.recover()? {
-            self.note("the checks of the interrupted run were undone".to_owned());
-        }
+        verifier.check_patterns()?;
         if number == 1 {
             for note in workspace.notes() {
                 self.note(note.clone());
@@ -168,14 +187,16 @@ impl Running {
         Ok(RunWorkspace::forget_saved(&places.run_directory)?)
     }
 
-    /// Makes the checks of the contract. Returns true if all passed.
-    pub(super) async fn verify(&mut self, attempt: u32, round: u32) -> Result<bool, Ended> {
+    /// Makes the checks of the contract.
+    pub(super) async fn verify(&mut self, attempt: u32, round: u32) -> Result<Verdict, Ended> {
         if let Some(checks) = self.options.tape.replayed("checks") {
             self.checks = checks;
             self.work.has_changes = self.options.tape.replayed("changed").unwrap_or_default();
-            return Ok(self.checks.iter().all(|check| check.passed));
+            self.work.concerns = self.options.tape.replayed("concerns").unwrap_or_default();
+            let as_reported = self.options.tape.replayed("passesAsReported").unwrap_or_default();
+            return Ok(self.verdict(as_reported, None));
         }
-        let Some(current) = &mut self.work.current else { return Ok(false) };
+        let Some(current) = &mut self.work.current else { return Ok(Verdict::Failed) };
         let options = &self.options;
         let report =
             |check: &CheckReport| options.report_progress(&Progress::Checked(check.clone()));
@@ -183,14 +204,29 @@ impl Running {
         let done = current.verifier.verify(Round { attempt, round }, result, &report).await?;
         current.lines = done.changes.lines();
         self.work.has_changes = !done.changes.files.is_empty();
-        let passed = done.passed();
         self.checks = self.result_check().into_iter().chain(done.checks).collect();
+        self.work.concerns = done.concerns;
         self.options.tape.record("checks", &self.checks);
         self.options.tape.record("changed", &self.work.has_changes);
+        self.options.tape.record("concerns", &self.work.concerns);
+        self.options.tape.record("passesAsReported", &done.passes_as_reported);
         for note in done.notes {
             self.note(note);
         }
-        Ok(passed)
+        Ok(self.verdict(done.passes_as_reported, Some(done.changes.diff)))
+    }
+
+    /// Judges the checks that were made.
+    fn verdict(&mut self, passes_as_reported: bool, diff: Option<Vec<u8>>) -> Verdict {
+        let is_final = diff.is_some() && self.work.last_diff == diff;
+        self.work.last_diff = diff;
+        if !self.checks.iter().all(|check| check.passed) {
+            return match passes_as_reported {
+                true => Verdict::PassedWithOwnTests { is_final },
+                false => Verdict::Failed,
+            };
+        }
+        if self.work.concerns.is_empty() { Verdict::Passed } else { Verdict::Doubtful }
     }
 
     /// Records the end of an attempt. Returns the number of changed lines.
@@ -236,13 +272,13 @@ impl Running {
             Err(error) => self.work.problems.push(error.to_string()),
         }
         let has_chosen = self.attempts.iter().any(|attempt| attempt.kept);
-        if ended.outcome == Outcome::Converged
+        if ended.outcome.has_result()
             && !has_chosen
             && let Some(last) = self.attempts.last_mut()
         {
             last.kept = true;
         }
-        let settled = if ended.outcome == Outcome::Converged {
+        let settled = if ended.outcome.has_result() {
             self.keep_result(&workspace)
         } else if ended.outcome.is_resumable() {
             // The run continues in this workspace, or in another one with the same changes.

@@ -1,8 +1,7 @@
 //! The originals of the files that decide the checks, kept outside of the workspace.
 //!
-//! They are stored before the agent starts. Verification puts them in place of what the agent made
-//! of them and returns the agent's versions afterwards, so that its changes neither count nor are
-//! lost.
+//! They are stored before the agent starts, and take the place of what the agent made of them in
+//! the room in which the checks run.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::inputs::{Role, Roles};
-use super::weakening::can_weaken;
+use super::weakening::{Weakening, weakening};
+use crate::report::Concern;
 use crate::workspace::Changes;
 
 /// Largest test that is stored without being protected: larger ones are data.
@@ -37,6 +37,43 @@ pub(super) struct Tampered {
     pub(super) role: Role,
     /// `changed`, `removed` or `added`.
     pub(super) change: &'static str,
+    /// The version that the checks use.
+    pub(super) version: Version,
+}
+
+/// The version of a tampered file that the checks use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Version {
+    /// The original; none if the file was added.
+    Original,
+    /// Another text: the work of the run with the original tests.
+    Text(String),
+    /// That of the run, because nothing else can be used.
+    Own,
+}
+
+impl Tampered {
+    pub(super) fn new(path: &str, role: Role, change: &'static str) -> Self {
+        Self { path: path.to_owned(), role, change, version: Version::Original }
+    }
+
+    /// Returns the failure of a run that changed a part of the checks, and the way out.
+    pub(super) fn weakening(&self) -> String {
+        let Self { path, change, .. } = self;
+        format!(
+            "verification was weakened: {path} was {change}; if the task requires this, name the \
+             file in the goal or permit it with --may-change {path}"
+        )
+    }
+
+    /// Returns the reason why a person should look at a test.
+    pub(super) fn concern(&self) -> Concern {
+        let reason = format!(
+            "the checks pass only because this file was {}; they fail with the original",
+            self.change
+        );
+        Concern::new(Some(self.path.clone()), reason)
+    }
 }
 
 /// The originals.
@@ -46,10 +83,6 @@ pub(super) struct Baseline {
     directory: PathBuf,
     originals: BTreeMap<String, Original>,
 }
-
-/// The agent's versions of files that were replaced by originals.
-#[derive(Debug, Default)]
-pub(super) struct Replaced(Vec<(String, Option<Original>)>);
 
 impl Baseline {
     /// Stores the originals in a directory, or reads those that an interrupted run stored.
@@ -90,12 +123,27 @@ impl Baseline {
         Ok(baseline)
     }
 
+    /// Returns the paths of all originals.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.originals.keys().map(String::as_str)
+    }
+
     /// Returns the originals that no check may change.
-    pub(super) fn fixed<'a>(&'a self, roles: &'a Roles) -> impl Iterator<Item = PathBuf> + 'a {
+    pub(super) fn fixed<'a>(&'a self, roles: &'a Roles) -> impl Iterator<Item = &'a str> + 'a {
         let is_fixed =
             |path: &&String| matches!(roles.of(path), Some(Role::Protected | Role::Verifier));
-        let exists = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
-        self.originals.keys().filter(is_fixed).map(|path| self.root.join(path)).filter(exists)
+        self.originals.keys().filter(is_fixed).map(String::as_str)
+    }
+
+    /// Returns the fixed originals that a room has, and that differ in it from the stored ones.
+    pub(super) fn differing(&self, roles: &Roles, room: &Path) -> io::Result<Vec<String>> {
+        let mut differing = Vec::new();
+        for path in self.fixed(roles) {
+            if read(room, path)?.as_ref() != self.originals.get(path) {
+                differing.push(path.to_owned());
+            }
+        }
+        Ok(differing)
     }
 
     /// Returns the differences between the originals and the workspace that matter for the checks.
@@ -103,98 +151,58 @@ impl Baseline {
         let mut tampered = Vec::new();
         for (path, original) in &self.originals {
             let Some(role) = roles.of(path) else { continue };
-            let now = self.read(path)?;
+            let now = read(&self.root, path)?;
             if now.as_ref() == Some(original) {
                 continue;
             }
-            let is_ordinary = role == Role::Verifier && self.is_ordinary(path, original, &now);
-            if !is_ordinary {
-                let change = if now.is_some() { "changed" } else { "removed" };
-                tampered.push(Tampered { path: path.clone(), role, change });
-            }
+            let role = match self.weakening(path, original, &now) {
+                Weakening::None if role != Role::Protected => continue,
+                Weakening::Settings if role == Role::Verifier => Role::Test,
+                _ => role,
+            };
+            let change = if now.is_some() { "changed" } else { "removed" };
+            tampered.push(Tampered::new(path, role, change));
         }
         for file in changes.files.iter().filter(|file| file.report.change == "added") {
             let path = &file.report.path;
-            match roles.of(path) {
-                Some(role @ (Role::Protected | Role::Verifier)) if !is_cache(path) => {
-                    tampered.push(Tampered { path: path.clone(), role, change: "added" });
-                }
-                _ => {}
-            }
+            let role = match roles.of(path) {
+                Some(Role::Verifier) if roles.is_part_of_new_work(path) => continue,
+                Some(Role::Verifier) if !roles.is_named(path) => Role::Added,
+                Some(role) if !is_cache(path) => role,
+                _ => continue,
+            };
+            tampered.push(Tampered::new(path, role, "added"));
         }
         Ok(tampered)
     }
 
-    /// Returns true if a change of configuration does not change what the checks do.
-    fn is_ordinary(&self, path: &str, original: &Original, now: &Option<Original>) -> bool {
+    /// Returns the power of a change of an original over the checks.
+    fn weakening(&self, path: &str, original: &Original, now: &Option<Original>) -> Weakening {
         let (Original::File { hash: old, .. }, Some(Original::File { .. })) = (original, now)
         else {
-            return false;
+            return Weakening::Checks;
         };
         let before = std::fs::read(self.directory.join(old));
         let after = std::fs::read(self.root.join(path));
-        matches!((before, after), (Ok(before), Ok(after)) if !can_weaken(path, &before, &after))
-    }
-
-    /// Puts the originals in place, and removes what was added to protected files.
-    pub(super) fn put_in_place(
-        &self,
-        roles: &Roles,
-        tampered: &[Tampered],
-    ) -> io::Result<Replaced> {
-        let mut paths: Vec<String> = tampered.iter().map(|one| one.path.clone()).collect();
-        // Also what git ignores, such as compiled files of tests.
-        let added = protected_files(&self.root, roles);
-        paths.extend(added.filter(|path| !self.originals.contains_key(path)));
-        paths.sort();
-        paths.dedup();
-        let mut replaced = Replaced::default();
-        for path in paths {
-            let file = self.root.join(&path);
-            replaced.0.push((path.clone(), self.keep(&file)?));
-            self.clear(&file)?;
-            if let Some(original) = self.originals.get(&path) {
-                self.write(&file, original)?;
-            }
+        match (before, after) {
+            (Ok(before), Ok(after)) => weakening(path, &before, &after),
+            _ => Weakening::Checks,
         }
-        Ok(replaced)
     }
 
-    /// Returns the agent's versions of files to the workspace.
-    pub(super) fn put_back(&self, replaced: Replaced) -> io::Result<()> {
-        for (path, version) in replaced.0 {
-            if self.read(&path)? == version {
-                continue;
-            }
-            let file = self.root.join(&path);
-            match version {
-                Some(version) => {
-                    self.clear(&file)?;
-                    self.write(&file, &version)?;
-                }
-                // A directory was in this place; the checkpoint has it.
-                None if file.is_dir() => {}
-                None => remove(&file)?,
-            }
+    /// Puts originals in their place in a room: those that git ignores are not part of its state.
+    pub(super) fn put_in_place<'a>(
+        &self,
+        paths: impl IntoIterator<Item = &'a str>,
+        room: &Path,
+    ) -> io::Result<()> {
+        for path in paths {
+            let Some(original) = self.originals.get(path) else { continue };
+            let file = room.join(path);
+            clear(room, &file)?;
+            self.write(&file, original)?;
         }
         Ok(())
-    }
-
-    /// Reads the state of a path. A path behind a link is not in the workspace.
-    fn read(&self, path: &str) -> io::Result<Option<Original>> {
-        let file = self.root.join(path);
-        if is_behind_link(&self.root, &file) {
-            return Ok(None);
-        }
-        let Some(metadata) = metadata(&file)? else { return Ok(None) };
-        if metadata.is_symlink() {
-            return Ok(Some(Original::Link { target: std::fs::read_link(&file)? }));
-        }
-        if !metadata.is_file() {
-            return Ok(None);
-        }
-        let hash = hash(&std::fs::read(&file)?);
-        Ok(Some(Original::File { hash, executable: is_executable(&metadata) }))
     }
 
     /// Stores a copy of a file and returns its state.
@@ -232,24 +240,41 @@ impl Baseline {
             }
         }
     }
+}
 
-    /// Removes what is in the way of a file: the path itself, and links or files among its parents.
-    fn clear(&self, file: &Path) -> io::Result<()> {
-        let inside = file.strip_prefix(&self.root).unwrap_or(file);
-        let mut path = self.root.clone();
-        for part in inside.parent().into_iter().flat_map(Path::components) {
-            path.push(part);
-            match metadata(&path)? {
-                Some(found) if found.is_dir() => {}
-                Some(_) => {
-                    std::fs::remove_file(&path)?;
-                    std::fs::create_dir(&path)?;
-                }
-                None => std::fs::create_dir(&path)?,
-            }
-        }
-        remove(file)
+/// Reads the state of a path in a directory. A path behind a link is not in the directory.
+fn read(root: &Path, path: &str) -> io::Result<Option<Original>> {
+    let file = root.join(path);
+    if is_behind_link(root, &file) {
+        return Ok(None);
     }
+    let Some(metadata) = metadata(&file)? else { return Ok(None) };
+    if metadata.is_symlink() {
+        return Ok(Some(Original::Link { target: std::fs::read_link(&file)? }));
+    }
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let hash = hash(&std::fs::read(&file)?);
+    Ok(Some(Original::File { hash, executable: is_executable(&metadata) }))
+}
+
+/// Removes what is in the way of a file: the path itself, and links or files among its parents.
+fn clear(root: &Path, file: &Path) -> io::Result<()> {
+    let inside = file.strip_prefix(root).unwrap_or(file);
+    let mut path = root.to_owned();
+    for part in inside.parent().into_iter().flat_map(Path::components) {
+        path.push(part);
+        match metadata(&path)? {
+            Some(found) if found.is_dir() => {}
+            Some(_) => {
+                std::fs::remove_file(&path)?;
+                std::fs::create_dir(&path)?;
+            }
+            None => std::fs::create_dir(&path)?,
+        }
+    }
+    remove(file)
 }
 
 /// Returns the files that the protected patterns match, also those that git ignores.
@@ -269,7 +294,7 @@ fn protected_files<'a>(root: &'a Path, roles: &'a Roles) -> impl Iterator<Item =
 }
 
 /// Returns true for files that running the tests creates beside them.
-fn is_cache(path: &str) -> bool {
+pub(super) fn is_cache(path: &str) -> bool {
     let parts = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "node_modules"];
     path.ends_with(".pyc") || path.split('/').any(|part| parts.contains(&part))
 }
@@ -292,7 +317,6 @@ fn is_behind_link(root: &Path, path: &Path) -> bool {
 
 fn remove(path: &Path) -> io::Result<()> {
     match metadata(path)? {
-        // The agent made a directory of the file. The checkpoint before the checks has its content.
         Some(found) if found.is_dir() => std::fs::remove_dir_all(path),
         Some(_) => std::fs::remove_file(path),
         None => Ok(()),

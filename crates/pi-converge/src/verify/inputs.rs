@@ -5,18 +5,66 @@
 
 use std::collections::BTreeSet;
 
+use pi_tools::checkpoint::FileState;
+
 use super::globs::Pattern;
-use crate::contract::Check;
+use super::goal;
+use crate::contract::{Check, Contract};
 
 /// The part that a file has in the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
-    /// A test that existed before. The original is used; a change alone is not a failure.
+    /// A test, an expectation, or a manifest with settings of a check. The original is used; a
+    /// change that decides a check is for a person to look at.
     Test,
+    /// A configuration that did not exist before. A check that needs it fails.
+    Added,
     /// A script or a configuration that a check runs or reads. A change is a failure.
     Verifier,
     /// A file that the contract protects. A change is a failure.
     Protected,
+}
+
+/// The paths at the start, as far as roles depend on them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Start {
+    /// Links to paths of the workspace, with their targets.
+    pub(super) links: Vec<(String, String)>,
+    pub(super) directories: BTreeSet<String>,
+}
+
+impl Start {
+    /// Derives them from the paths at the start.
+    pub(super) fn of(paths: &[(String, FileState)]) -> Self {
+        let mut start = Self::default();
+        for (path, state) in paths {
+            match state {
+                FileState::Directory { .. } => drop(start.directories.insert(path.clone())),
+                FileState::Link { target } => {
+                    start.links.extend(resolved(path, target).map(|to| (path.clone(), to)));
+                }
+                _ => {}
+            }
+        }
+        start
+    }
+}
+
+/// Returns the path to which a link leads, if it is in the workspace.
+fn resolved(link: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = link.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// The rules that give files their roles.
@@ -25,6 +73,14 @@ pub(super) struct Roles {
     protected: Vec<Pattern>,
     /// Patterns of `allowed` and `required`: what they name may be changed.
     permitted: Vec<Pattern>,
+    /// Patterns of `may_change`.
+    may_change: Vec<Pattern>,
+    /// What the goal asks to change.
+    objects: BTreeSet<String>,
+    /// Links of the workspace with their targets: what they name is known by two paths.
+    links: Vec<(String, String)>,
+    /// Directories at the start.
+    directories: BTreeSet<String>,
     /// Files that the commands name.
     named: BTreeSet<String>,
     /// Programs that the commands mention.
@@ -47,6 +103,9 @@ const CONFIGURATION: &[(&[&str], &[&str])] = &[
             ".config/nextest.toml",
             "clippy.toml",
             ".clippy.toml",
+            "rustfmt.toml",
+            ".rustfmt.toml",
+            "deny.toml",
         ],
     ),
     (
@@ -69,8 +128,19 @@ const CONFIGURATION: &[(&[&str], &[&str])] = &[
             "pytest/__init__.py",
             "unittest/__init__.py",
             "*.pth",
+            "pytest.toml",
+            ".pytest.toml",
+            "*.egg-info/entry_points.txt",
+            "*.dist-info/entry_points.txt",
+            ".coveragerc",
         ],
     ),
+    (&["mypy", "dmypy"], &["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"]),
+    (&["ruff"], &["ruff.toml", ".ruff.toml", "pyproject.toml"]),
+    (&["flake8"], &[".flake8", "setup.cfg", "tox.ini"]),
+    (&["pylint"], &[".pylintrc", "pylintrc", "pyproject.toml", "setup.cfg"]),
+    (&["black", "isort", "pyright", "coverage"], &["pyproject.toml", "pyrightconfig.json"]),
+    (&["pre-commit"], &[".pre-commit-config.yaml"]),
     (
         &[
             "npm",
@@ -87,10 +157,19 @@ const CONFIGURATION: &[(&[&str], &[&str])] = &[
             "ava",
             "playwright",
             "eslint",
+            "prettier",
+            "biome",
             "turbo",
             "nx",
         ],
         &[
+            "tsconfig*.json",
+            "eslint.config.*",
+            ".eslintrc*",
+            ".eslintignore",
+            ".prettierrc*",
+            "prettier.config.*",
+            "biome.json*",
             "package.json",
             "jest.config.*",
             "vitest.config.*",
@@ -112,6 +191,7 @@ const CONFIGURATION: &[(&[&str], &[&str])] = &[
         ],
     ),
     (&["go", "gotestsum"], &["go.work"]),
+    (&["golangci-lint"], &[".golangci.*"]),
     (
         &["gradle", "gradlew", "mvn", "mvnw", "ant", "sbt"],
         &[
@@ -167,11 +247,18 @@ impl Roles {
     /// Derives the roles from the checks of a contract. `read` returns the content of a file of the
     /// workspace.
     pub(super) fn new(
-        checks: &[Check],
-        goal: &str,
+        contract: &Contract,
+        start: Start,
         read: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, globset::Error> {
-        let mut roles = Self::default();
+        let (checks, goal) = (&contract.verify, contract.goal.as_str());
+        let mut roles = Self {
+            may_change: Pattern::all(&contract.may_change)?,
+            objects: goal::objects(goal),
+            links: start.links,
+            directories: start.directories,
+            ..Self::default()
+        };
         let mut texts = Vec::new();
         for check in checks {
             match check {
@@ -232,19 +319,78 @@ impl Roles {
         }
     }
 
-    /// Returns the role of a path.
+    /// Returns the role of a path, under any name that it has by a link.
     pub(super) fn of(&self, path: &str) -> Option<Role> {
+        // A link stands for everything behind it.
+        let is_link = self.links.iter().any(|(link, _)| link == path);
+        let behind = is_link.then(|| format!("{path}/_"));
+        let names = self.aliases(path).chain(behind).filter_map(|name| self.of_name(&name));
+        names.chain(self.of_name(path)).max()
+    }
+
+    /// Returns the other names of a path, which it has by links.
+    fn aliases(&self, path: &str) -> impl Iterator<Item = String> {
+        self.links.iter().filter_map(move |(link, target)| {
+            let rest = path.strip_prefix(target.as_str())?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("{link}{rest}"))
+        })
+    }
+
+    /// Returns true if a command names the file, or a script that it runs.
+    pub(super) fn is_named(&self, path: &str) -> bool {
+        self.named.contains(path)
+    }
+
+    /// Returns true for the manifest of a package in a new directory, which decides only about that
+    /// package.
+    pub(super) fn is_part_of_new_work(&self, path: &str) -> bool {
+        let Some((directory, name)) = path.rsplit_once('/') else { return false };
+        matches!(name, "Cargo.toml" | "package.json" | "pyproject.toml" | "CMakeLists.txt")
+            && !self.directories.contains(directory)
+    }
+
+    fn of_name(&self, path: &str) -> Option<Role> {
         if self.protected.iter().any(|pattern| pattern.matches(path)) {
             return Some(Role::Protected);
         }
-        if !self.has_commands || self.permitted.iter().any(|pattern| pattern.names(path)) {
+        if !self.has_commands || self.is_permitted(path) {
             return None;
         }
-        if is_test(path) {
-            return Some(Role::Test);
+        let is_support = is_test_support(path);
+        let is_script = self.named.contains(path) && !is_test(path);
+        if is_script || self.is_configuration(path) && !is_support {
+            return Some(Role::Verifier);
         }
-        let is_verifier = self.named.contains(path) || self.is_configuration(path);
-        is_verifier.then_some(Role::Verifier)
+        (is_test(path) || is_expectation(path) || self.is_configuration(path)).then_some(Role::Test)
+    }
+
+    /// Returns true if the task or the goal permits a change of a file.
+    fn is_permitted(&self, path: &str) -> bool {
+        self.is_permitted_by_task(path)
+            || self.permitted.iter().any(|pattern| pattern.names(path))
+            // "Repair add.sh" is not about `tests/add.sh`.
+            || match is_test(path) && path.contains('/') {
+                true => self.objects.contains(&path.to_lowercase()),
+                false => goal::names(&self.objects, path),
+            }
+    }
+
+    /// Returns true if the task permits changes of the tests in a file.
+    pub(super) fn is_permitted_by_task(&self, path: &str) -> bool {
+        self.may_change.iter().any(|pattern| pattern.matches(path))
+    }
+
+    /// Returns the protected patterns that match none of these paths, under any of their names.
+    pub(super) fn unmatched<'a>(&self, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+        let mut unmatched: Vec<&Pattern> = self.protected.iter().collect();
+        for path in paths {
+            let names: Vec<String> = self.aliases(path).chain([path.to_owned()]).collect();
+            unmatched.retain(|pattern| !names.iter().any(|name| pattern.matches(name)));
+            if unmatched.is_empty() {
+                break;
+            }
+        }
+        unmatched.into_iter().map(|pattern| pattern.text.clone()).collect()
     }
 
     /// Returns true if a path matches one of the protected patterns.
@@ -301,6 +447,49 @@ fn is_script_of_a_check(path: &str, content: &str, goal: &str) -> bool {
     is_shell && !goal.contains(name)
 }
 
+/// Returns true for configuration of tests that lies beside them, as new tests often need it.
+fn is_test_support(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    path.contains('/') && matches!(name, "conftest.py" | "spec_helper.rb" | "test_helper.exs")
+}
+
+/// Parts of names that say that a file has expected results.
+const EXPECTATIONS: &[&str] = &[
+    "golden",
+    "snapshot",
+    "expect",
+    "fixture",
+    "baseline",
+    "approved",
+    "reference",
+    "testdata",
+    "cassette",
+    "oracle",
+    "__snap",
+];
+
+/// Returns true for the usual names of expected results.
+fn is_expectation(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let has_name = |part: &str| EXPECTATIONS.iter().any(|name| part.contains(name));
+    let is_source = is_source(&lower);
+    let mut parts = lower.rsplit('/');
+    let name = parts.next().unwrap_or(&lower);
+    let has_extension = [".snap", ".golden", ".expected", ".out", ".approved", ".gold"];
+    has_extension.iter().any(|end| name.ends_with(end))
+        || !is_source && (has_name(name) || parts.any(|part| has_name(part) || part == "snap"))
+}
+
+/// Returns true for the usual extensions of programs.
+fn is_source(path: &str) -> bool {
+    const SOURCES: &[&str] = &[
+        "rs", "py", "js", "ts", "jsx", "tsx", "mjs", "cjs", "mts", "go", "c", "h", "cc", "cpp",
+        "hpp", "java", "kt", "rb", "cs", "swift", "php", "scala", "ex", "exs", "sh", "pl", "lua",
+        "hs", "ml", "zig", "dart", "vue", "svelte",
+    ];
+    path.rsplit_once('.').is_some_and(|(_, extension)| SOURCES.contains(&extension))
+}
+
 /// Returns true for the usual names of tests.
 pub(super) fn is_test(path: &str) -> bool {
     let mut parts = path.rsplit('/');
@@ -336,11 +525,12 @@ mod tests {
     use super::*;
 
     fn roles(checks: serde_json::Value, goal: &str, files: &[(&str, &str)]) -> Roles {
-        let checks: Vec<Check> = serde_json::from_value(checks).unwrap();
+        let contract = json!({"goal": goal, "verify": checks});
+        let contract: Contract = serde_json::from_value(contract).unwrap();
         let read = |path: &str| {
             files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned())
         };
-        Roles::new(&checks, goal, &read).unwrap()
+        Roles::new(&contract, Start::default(), &read).unwrap()
     }
 
     #[test]

@@ -5,16 +5,57 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Returns true if the change of a file can change what the checks do.
-pub(super) fn can_weaken(path: &str, before: &[u8], after: &[u8]) -> bool {
+/// The power of a change of configuration over the checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weakening {
+    /// None: an ordinary change.
+    None,
+    /// Settings of compilers, linters or other tools, in a manifest that has more than these.
+    Settings,
+    /// What is run or tested.
+    Checks,
+}
+
+/// Returns the power of a change of a file over the checks.
+pub(super) fn weakening(path: &str, before: &[u8], after: &[u8]) -> Weakening {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
-    match name {
-        "package.json" | "composer.json" => package_json(&before, &after),
-        "Cargo.toml" => cargo_toml(&before, &after),
-        "pyproject.toml" | "setup.cfg" => python(&before, &after),
-        _ => before != after,
+    let (checks, settings) = match name {
+        "package.json" | "composer.json" => (package_json(&before, &after), false),
+        "Cargo.toml" => {
+            let is_work = |section: &str| {
+                let work = ["dependencies", "features", "package", "metadata", "badges", "patch"];
+                work.iter().any(|part| section.contains(part)) && !section.contains("lints")
+                    || matches!(section, "lib" | "bin" | "workspace" | "")
+            };
+            (cargo_toml(&before, &after), has_other_settings(&before, &after, is_work))
+        }
+        "pyproject.toml" | "setup.cfg" => {
+            let is_work = |section: &str| {
+                section.starts_with("project")
+                    || section.starts_with("dependency-groups")
+                    || section.starts_with("metadata")
+                    || section.starts_with("options")
+                    || section.starts_with("tool.poetry")
+                    || section.is_empty()
+            };
+            (python(&before, &after), has_other_settings(&before, &after, is_work))
+        }
+        _ => (before != after, false),
+    };
+    match (checks, settings) {
+        (true, _) => Weakening::Checks,
+        (false, true) => Weakening::Settings,
+        (false, false) => Weakening::None,
     }
+}
+
+/// Returns true if sections differ that are not about the work itself.
+fn has_other_settings(before: &str, after: &str, is_work: impl Fn(&str) -> bool) -> bool {
+    let others = |text: &str| -> BTreeMap<String, Vec<String>> {
+        sections(text).into_iter().filter(|(name, _)| !is_work(name)).collect()
+    };
+    others(before) != others(after)
 }
 
 /// Fields of `package.json` that do not decide what a script or a test runner does.
@@ -183,11 +224,27 @@ mod tests {
             ("Makefile", "a", "a", false),
         ];
         for (path, before, after, expected) in cases {
-            assert_eq!(
-                can_weaken(path, before.as_bytes(), after.as_bytes()),
-                expected,
-                "{path}: {after}"
-            );
+            let found = weakening(path, before.as_bytes(), after.as_bytes());
+            assert_eq!(found == Weakening::Checks, expected, "{path}: {after}");
+        }
+    }
+
+    #[test]
+    fn settings_of_tools_are_for_a_person() {
+        let cases = [
+            ("Cargo.toml", "[lints.clippy]\nall = \"allow\"\n", Weakening::Settings),
+            ("Cargo.toml", "[workspace.lints.rust]\nwarnings = \"allow\"\n", Weakening::Settings),
+            ("Cargo.toml", "[profile.test]\nopt-level = 3\n", Weakening::Settings),
+            ("Cargo.toml", "[dependencies]\na = \"1\"\n", Weakening::None),
+            ("Cargo.toml", "[workspace.dependencies]\na = \"1\"\n", Weakening::None),
+            ("pyproject.toml", "[tool.ruff]\nselect = []\n", Weakening::Settings),
+            ("pyproject.toml", "[tool.mypy]\nignore_errors = true\n", Weakening::Settings),
+            ("pyproject.toml", "[project.urls]\na = \"b\"\n", Weakening::None),
+            ("setup.cfg", "[flake8]\nexclude = .\n", Weakening::Settings),
+            ("setup.cfg", "[options]\ninstall_requires = a\n", Weakening::None),
+        ];
+        for (path, after, expected) in cases {
+            assert_eq!(weakening(path, b"", after.as_bytes()), expected, "{path}: {after}");
         }
     }
 }

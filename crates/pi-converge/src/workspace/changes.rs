@@ -29,6 +29,8 @@ pub struct ChangedFile {
     pub report: FileReport,
     /// True if the diff only names the file.
     pub is_opaque: bool,
+    /// True if git ignores the file because the run changed what it ignores.
+    pub is_hidden: bool,
     /// Hash of the content or target at the end.
     pub hash: Option<String>,
 }
@@ -101,7 +103,12 @@ impl RunWorkspace {
                 Some(FileState::Link { target }) => Some(target.clone()),
                 _ => None,
             };
-            changes.files.push(ChangedFile { report, is_opaque: diff.is_opaque, hash });
+            changes.files.push(ChangedFile {
+                report,
+                is_opaque: diff.is_opaque,
+                is_hidden: false,
+                hash,
+            });
         }
         self.add_hidden(checkpoints, &mut changes)?;
         Ok(changes)
@@ -134,7 +141,12 @@ impl RunWorkspace {
             changes.diff.extend(diff.text);
             let change = "added".to_owned();
             let report = FileReport { path, change, added: diff.added, removed: 0 };
-            changes.files.push(ChangedFile { report, is_opaque: diff.is_opaque, hash: None });
+            changes.files.push(ChangedFile {
+                report,
+                is_opaque: diff.is_opaque,
+                is_hidden: true,
+                hash: None,
+            });
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ pub(super) fn copy_directory(from: &Path, to: &Path, skipped: &Path) -> io::Resu
 }
 
 /// Copies a file with its mode and time: build tools compare times.
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     let modified = fs::metadata(from)?.modified()?;
     match fs::OpenOptions::new().write(true).open(to) {
@@ -61,11 +61,11 @@ fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-pub(super) fn link(target: &Path, path: &Path) -> io::Result<()> {
+pub(crate) fn link(target: &Path, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
 #[cfg(not(unix))]
-pub(super) fn link(_: &Path, _: &Path) -> io::Result<()> {
+pub(crate) fn link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }

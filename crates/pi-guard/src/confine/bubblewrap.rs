@@ -2,7 +2,7 @@
 //!
 //! Later mounts cover earlier ones, so the order is: everything read-only, private `/dev`, `/proc`,
 //! `/run` and `/tmp`, the parts of `/tmp` that stay visible, writable roots, protected paths in
-//! them, forbidden programs, hidden paths.
+//! them, forbidden programs, hidden paths, directories at other paths.
 
 use std::ffi::OsString;
 use std::fs;
@@ -93,6 +93,10 @@ pub(super) fn arguments(
         } else {
             view.two("--ro-bind", "/dev/null", hidden);
         }
+    }
+    for mount in &confinement.mounts {
+        let option = if mount.writable { "--bind" } else { "--ro-bind" };
+        view.two(option, &mount.source, &mount.target);
     }
     view.one("--chdir", cwd);
     view.0.push("--".into());

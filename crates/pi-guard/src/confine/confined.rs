@@ -167,11 +167,16 @@ impl Confined {
         if self.level == ConfinementLevel::None {
             return;
         }
-        self.repositories.begin(&self.confinement.roots(), || {
+        // Commands cannot write what is behind a mount.
+        let mut roots = self.confinement.roots();
+        roots.retain(|root| !self.confinement.is_mounted(root));
+        self.repositories.begin(&roots, || {
             let roots = roots::plan(&self.confinement).unwrap_or_default();
             let protected = roots.iter().flat_map(|root| root.protected().cloned()).collect();
             let home = self.confinement.home.as_deref();
-            let repositories = self.confinement.roots().into_iter().map(|root| root.join(".git"));
+            let own = |root: &&Path| !self.confinement.is_mounted(root);
+            let repositories = self.confinement.roots().into_iter().filter(own);
+            let repositories = repositories.map(|root| root.join(".git"));
             (protected, repositories.map(|path| git::named_paths(&path, home)).collect())
         });
     }

@@ -20,6 +20,12 @@ pub enum ConfineError {
     )]
     #[allow(missing_docs, reason = "the message says it")]
     HostsUnsupported { offered: ConfinementLevel, missing: String },
+    /// The machine cannot show a directory at another path.
+    #[error(
+        "a directory at another path needs bubblewrap, but this machine offers {offered}: {missing}"
+    )]
+    #[allow(missing_docs, reason = "the message says it")]
+    MountsUnsupported { offered: ConfinementLevel, missing: String },
     /// The network is limited to named hosts, and no proxy is configured.
     #[error("a network limited to named hosts needs a proxy")]
     NoProxy,

@@ -259,7 +259,7 @@ fn kind(item: &FileState) -> u8 {
     }
 }
 
-fn time(nanoseconds: i64) -> SystemTime {
+pub(super) fn time(nanoseconds: i64) -> SystemTime {
     let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
     if nanoseconds < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
 }
@@ -300,33 +300,33 @@ impl Modes {
 }
 
 #[cfg(unix)]
-fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 #[cfg(unix)]
-fn set_file_mode(file: &fs::File, mode: u32) -> std::io::Result<()> {
+pub(super) fn set_file_mode(file: &fs::File, mode: u32) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn set_file_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
+pub(super) fn set_file_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
     Ok(())
 }
 
 #[cfg(unix)]
-fn link(target: &Path, path: &Path) -> std::io::Result<()> {
+pub(super) fn link(target: &Path, path: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
 #[cfg(not(unix))]
-fn set_mode(_: &Path, _: u32) -> std::io::Result<()> {
+pub(super) fn set_mode(_: &Path, _: u32) -> std::io::Result<()> {
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn link(_: &Path, _: &Path) -> std::io::Result<()> {
+pub(super) fn link(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
 }

@@ -46,8 +46,9 @@ pub(super) fn scan(
     Ok(state)
 }
 
-/// Returns the paths below a directory that are not ignored.
-pub(super) fn covered(root: &Path) -> impl Iterator<Item = String> {
+/// Returns the paths below a directory that a checkpoint covers: those that are not ignored. They
+/// have the form of [`Change::path`](super::Change::path).
+pub fn covered(root: &Path) -> impl Iterator<Item = String> {
     let walk = WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)

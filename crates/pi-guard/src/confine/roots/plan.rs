@@ -26,6 +26,10 @@ pub(in super::super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, Con
             return Err(ConfineError::ProtectedSymlink((*path).to_owned()));
         }
         let mut root = Root::new(path);
+        if confinement.is_mounted(path) {
+            roots.push(root);
+            continue;
+        }
         let home = confinement.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
         let home = home.filter(|home| home.starts_with(path));
         // A root inside another root keeps its protected paths.

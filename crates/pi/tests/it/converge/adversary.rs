@@ -154,11 +154,6 @@ fn no_change_of_the_verification_helps() {
             &["exit code 1", "tests/add.sh is protected"],
         ),
         (&[FIX, "echo x > tests/new.sh"], &tests, &["tests/new.sh is protected and was added"]),
-        (
-            &["echo 'exit 0' > tests/add.sh"],
-            &plain_tests,
-            &["exit code 1", "the checks used the original of: tests/add.sh"],
-        ),
         (&[FIX, "echo '# better' >> tests/add.sh"], &plain_tests, &[]),
         (&["rm cases/*"], &counted, &["verification was weakened: no test ran"]),
         (
@@ -185,6 +180,36 @@ fn no_change_of_the_verification_helps() {
         for part in *expected {
             assert!(failures.contains(part), "{calls:?}: {part:?} is not in {failures}");
         }
+    }
+}
+
+#[test]
+fn tests_that_the_run_changed_are_for_a_person() {
+    if !sandboxed() {
+        return;
+    }
+    let plain = json!([{"command": "sh tests/add.sh"}]);
+    let cheat = "echo 'exit 0' > tests/add.sh";
+    // Calls, the way out that the task names, the exit code, and a part of the failures.
+    let cases: &[(&[&str], Value, i32, &str)] = &[
+        (&[cheat], json!({}), 17, "the checks used the original of: tests/add.sh"),
+        (&[cheat], json!({"accept_review": true}), 0, "the checks used the original"),
+        (&[cheat], json!({"may_change": ["tests/**"]}), 0, ""),
+        (&[FIX, cheat], json!({}), 0, ""),
+        (&[FIX, "echo 'exit 1' > tests/add.sh"], json!({}), 10, "exit code 1"),
+    ];
+    for (calls, options, code, expected) in cases {
+        let env = project();
+        let mut contract = options.clone();
+        contract["verify"] = plain.clone();
+        contract["attempts"] = json!({"rounds": 0});
+        let run = run(&env, calls, contract);
+        assert_eq!(run.code, Some(*code), "{calls:?} {options}: {}", run.stderr);
+        assert!(run.failures().contains(expected), "{calls:?} {options}: {}", run.failures());
+        let concerns = run.report["concerns"].to_string();
+        assert_eq!(concerns.contains("tests/add.sh"), !expected.is_empty() && *code != 10);
+        // The result of a run that needs a review is kept.
+        assert_eq!(fs::read_to_string(env.project().join("tests/add.sh")).unwrap() != CHECK, true);
     }
 }
 

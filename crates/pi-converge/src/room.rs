@@ -1,0 +1,121 @@
+//! Clean rooms: fresh directories in which checks run, made of the state at the start and the
+//! changes of a run.
+//!
+//! Nothing else that the agent left is in a room: no ignored file, no build output, no process.
+//! Ignored files of the user are there as long as they are as they were at the start. A check
+//! cannot reach the directory of the user, so nothing that it writes has to be undone.
+
+mod git;
+mod ignored;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_coding_agent::{AgentOptions, Room, RoomKind};
+use pi_fs::FileError;
+
+pub(crate) use ignored::IgnoredFiles;
+
+use crate::workspace::{Changes, RunWorkspace, WorkspaceError};
+
+/// Creates the rooms of a run.
+#[derive(Debug)]
+pub(crate) struct Rooms {
+    /// Contains the rooms; no command of the agent can write it.
+    directory: PathBuf,
+    ignored: Arc<IgnoredFiles>,
+    next: u32,
+}
+
+/// A room. Dropping it removes its directory.
+#[derive(Debug)]
+pub(crate) struct CleanRoom {
+    room: Room,
+}
+
+/// The content of a room: a state of the workspace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content<'a> {
+    /// The state at the start.
+    Start,
+    /// The changes of the run, without those of these paths.
+    Changed(&'a Changes, &'a BTreeSet<String>),
+}
+
+impl Rooms {
+    /// Prepares the rooms of a run, and removes those that a killed process left.
+    pub(crate) fn new(directory: PathBuf, ignored: Arc<IgnoredFiles>) -> Result<Self, FileError> {
+        remove(&directory).map_err(FileError::at("remove", &directory))?;
+        std::fs::create_dir_all(&directory).map_err(FileError::at("create", &directory))?;
+        let directory = directory.canonicalize().map_err(FileError::at("find", &directory))?;
+        Ok(Self { directory, ignored, next: 1 })
+    }
+
+    /// Returns the ignored files that are not as they were at the start, and that no room has.
+    pub(crate) fn changed_ignored(&self) -> Vec<String> {
+        self.ignored.changed()
+    }
+
+    /// Creates a room.
+    pub(crate) fn create(
+        &mut self,
+        workspace: &RunWorkspace,
+        content: Content<'_>,
+        options: &AgentOptions,
+    ) -> Result<CleanRoom, WorkspaceError> {
+        let directory = self.directory.join(self.next.to_string());
+        self.next += 1;
+        std::fs::create_dir(&directory).map_err(WorkspaceError::io("create", &directory))?;
+        let at = workspace.root().to_owned();
+        let mut clean = CleanRoom { room: Room::new(&at, &directory) };
+        workspace.export(content, &directory)?;
+        self.ignored.copy_unchanged(&directory)?;
+        let is_mounted = Room::kind(options) == RoomKind::Mounted;
+        clean.room.shared = git::copy_metadata(&at, &directory, is_mounted)
+            .map_err(WorkspaceError::io("copy", at.join(".git")))?;
+        Ok(clean)
+    }
+}
+
+impl Drop for Rooms {
+    fn drop(&mut self) {
+        // Directories that are not empty have the workspaces of attempts.
+        let _ = std::fs::remove_dir(&self.directory);
+        let _ = self.directory.parent().map(std::fs::remove_dir);
+    }
+}
+
+impl CleanRoom {
+    /// Returns the directory of the room, outside of the sandbox.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.room.directory
+    }
+
+    /// Returns the room for a shell, with files that commands cannot write.
+    pub(crate) fn with_read_only(&self, read_only: Vec<PathBuf>) -> Room {
+        let mut room = self.room.clone();
+        room.read_only = read_only;
+        room
+    }
+}
+
+impl Drop for CleanRoom {
+    fn drop(&mut self) {
+        // A directory that stays is removed by the next process of the run.
+        let _ = remove(&self.room.directory);
+    }
+}
+
+/// Removes a directory with everything in it, also if a command made parts of it read-only.
+fn remove(directory: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(_) => {
+            crate::workspace::make_removable(directory);
+            std::fs::remove_dir_all(directory)
+        }
+        Ok(()) => Ok(()),
+    }
+}
