@@ -7,6 +7,7 @@
 mod check;
 mod limits;
 mod policy;
+mod publish;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub use check::{
 };
 pub use limits::{ContractLimits, StuckLimits, Time};
 pub use policy::{ApprovalMode, PolicyPlan};
+pub use publish::PublishPlan;
 
 /// The contract of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,6 +103,9 @@ pub struct Contract {
     /// Files to write at the end.
     #[serde(default)]
     pub reports: ReportPlan,
+    /// The pull request of a run whose checks passed.
+    #[serde(default, skip_serializing_if = "PublishPlan::is_empty")]
+    pub publish: PublishPlan,
     /// Records every response and tool result for `pi replay`.
     #[serde(default)]
     pub record: bool,

@@ -18,6 +18,7 @@ mod examine;
 mod interrupt;
 mod outcome;
 mod playback;
+mod publish;
 mod record;
 mod replay;
 mod report;
@@ -37,6 +38,7 @@ pub use examine::{AgentFacts, Examination, Examined, Verdict, agent_facts, exami
 pub use interrupt::Interrupt;
 pub use outcome::Outcome;
 pub use playback::*;
+pub use publish::{Publication, PublicationState};
 pub use record::*;
 pub use replay::*;
 pub use report::*;

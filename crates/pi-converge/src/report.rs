@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::contract::ReportPlan;
 use crate::outcome::Outcome;
+use crate::publish::Publication;
 
 /// The report of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +88,9 @@ pub struct Report {
     pub session: Option<PathBuf>,
     /// Data for reproducing the run.
     pub reproduction: Reproduction,
+    /// The pull request, if the task asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publication: Option<Publication>,
     /// Problems that did not change the outcome, such as a report that could not be written.
     pub problems: Vec<String>,
     /// Files that the contract asks for, for the program that writes them.

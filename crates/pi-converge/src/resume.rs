@@ -10,8 +10,11 @@ use crate::directory::{
     CONTRACT, DirectoryError, Journal, PENDING, REPORT, Recorded, RunDirectory, RunState,
 };
 use crate::outcome::Outcome;
+use crate::publish::repository_of;
 use crate::report::{PendingAction, Report};
-use crate::run::{Decisions, DeferringApprover, InvalidDecision, RunOptions, Running};
+use crate::run::{
+    Decisions, DeferringApprover, InvalidDecision, RunOptions, Running, publish, publisher,
+};
 use crate::workspace::{AdoptError, WorkspaceError};
 
 /// Reasons why a run cannot be resumed.
@@ -46,7 +49,7 @@ fn shown(paths: &[String]) -> String {
 }
 
 /// Continues a run at the point where it ended. The report of a run that is complete is returned as
-/// it is.
+/// it is; a publication that is missing or has failed is made up for.
 pub async fn resume(
     reference: &str,
     decisions: &Decisions,
@@ -54,15 +57,25 @@ pub async fn resume(
 ) -> Result<Report, ResumeError> {
     let directory = RunDirectory::open(&options.runs_directory(), reference)?;
     let mut state = RunState::read(&directory)?;
-    let contract: Contract = directory.read(CONTRACT)?.ok_or_else(|| DirectoryError::Damaged {
-        path: directory.path().join(CONTRACT),
-        reason: "the file does not exist".to_owned(),
-    })?;
+    let mut contract: Contract =
+        directory.read(CONTRACT)?.ok_or_else(|| DirectoryError::Damaged {
+            path: directory.path().join(CONTRACT),
+            reason: "the file does not exist".to_owned(),
+        })?;
+    contract.publish = contract.publish.overlaid(&options.publish);
+    if let Some(elsewhere) = options.workspace.as_ref().filter(|cwd| **cwd != state.cwd) {
+        let commit = state.repository.take().and_then(|repository| repository.commit);
+        state.repository = repository_of(elsewhere, &contract.workspace);
+        if let Some(repository) = &mut state.repository {
+            repository.commit = commit.or(repository.commit.take());
+        }
+    }
     let pending: Vec<PendingAction> = directory.read(PENDING)?.unwrap_or_default();
     let approver = DeferringApprover::new(&pending, decisions)?;
     let is_over = state.outcome.is_some_and(|outcome| !outcome.is_resumable());
     if is_over && let Some(report) = directory.read::<Report>(REPORT)? {
-        return Ok(report);
+        let publisher = publisher(contract.publish, &options, &state, &directory);
+        return Ok(publish(publisher, &directory, report).await);
     }
     if state.outcome == Some(Outcome::NeedsApproval)
         && decisions.is_empty()

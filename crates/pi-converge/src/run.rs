@@ -16,6 +16,7 @@ mod hooks;
 mod options;
 mod output;
 mod progress;
+mod publication;
 mod refusals;
 mod relocate;
 mod work;
@@ -37,17 +38,19 @@ use facts::Facts;
 use hooks::Interventions;
 pub(crate) use options::agent_options;
 pub use progress::Progress;
+pub(crate) use publication::{publish, publisher};
 use refusals::Refusals;
 use work::Work;
 
 use crate::agents::AgentSet;
-use crate::contract::{AttemptStrategy, Contract};
+use crate::contract::{AttemptStrategy, Contract, PublishPlan};
 use crate::directory::{
     CONTRACT, DirectoryError, Journal, JournalEntry, PENDING, REPORT, Recorded, RunDirectory,
     RunState, STATE, Step,
 };
 use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
+use crate::publish::repository_of;
 use crate::record::{Header, RecordError, Recorder};
 use crate::report::{AttemptReport, CheckReport, LimitReport, PendingAction, Report, Reproduction};
 use crate::stuck::Watch;
@@ -70,6 +73,8 @@ pub struct RunOptions {
     pub runs: Option<PathBuf>,
     /// Working directory of a run that is resumed, instead of the one in which it was started.
     pub workspace: Option<PathBuf>,
+    /// Settings of the pull request, over those of the contract.
+    pub publish: PublishPlan,
     /// Records the run, or gives it what was recorded.
     pub tape: Tape,
 }
@@ -84,6 +89,7 @@ impl RunOptions {
             interrupt: Interrupt::default(),
             runs: None,
             workspace: None,
+            publish: PublishPlan::default(),
             tape: Tape::Off,
         }
     }
@@ -148,7 +154,12 @@ pub async fn run(
     }
     let started = jiff::Timestamp::now().to_string();
     let directory = RunDirectory::create(&options.runs_directory())?;
-    let state = RunState::new(started, options.agent.environment().cwd.clone());
+    let mut state = RunState::new(started, options.agent.environment().cwd.clone());
+    if !options.tape.is_replay() {
+        contract.publish = contract.publish.overlaid(&options.publish);
+        // Before the agent can change where branches and remotes point to.
+        state.repository = repository_of(&state.cwd, &contract.workspace);
+    }
     let journal = Journal::open(&directory)?;
     directory.write(STATE, &state)?;
     if contract.record && matches!(options.tape, Tape::Off) {
@@ -223,7 +234,11 @@ impl Running {
     pub(crate) async fn execute(mut self) -> Report {
         self.journal.record(JournalEntry::Process { id: std::process::id() });
         // A contract that cannot be run starts nothing, hooks included.
-        let started = match self.load_agent().and_then(|()| self.prepare_output()) {
+        let started = match self
+            .load_agent()
+            .and_then(|()| self.prepare_output())
+            .and_then(|()| self.prepare_publication())
+        {
             Ok(()) => self.run_start_hooks().await,
             invalid => invalid,
         };
@@ -237,7 +252,9 @@ impl Running {
         let ended = self.settle(ended);
         let ended = self.write_result(ended);
         self.run_end_hooks(&ended).await;
-        self.finish(ended)
+        let publisher = self.publisher();
+        let (directory, report) = self.finish(ended);
+        publish(publisher, &directory, report).await
     }
 
     /// Records the state, before the step that it describes begins.
@@ -271,7 +288,7 @@ impl Running {
     }
 
     /// Writes the end of the run into its directory.
-    fn finish(mut self, ended: Ended) -> Report {
+    fn finish(mut self, ended: Ended) -> (RunDirectory, Report) {
         let mut problems = std::mem::take(&mut self.work.problems);
         problems.extend(self.journal.failure());
         let outcome = ended.outcome;
@@ -289,7 +306,7 @@ impl Running {
         if let Err(error) = directory.write(REPORT, &report) {
             report.problems.push(error.to_string());
         }
-        report
+        (directory, report)
     }
 
     fn run_directory(&self) -> PathBuf {
@@ -338,6 +355,7 @@ impl Running {
             stuck: self.watch.evidence().and_then(|found| serde_json::to_value(found).ok()),
             directory: Some(self.directory.path().to_owned()),
             session: self.session_file,
+            publication: None,
             reproduction: Reproduction {
                 commit: self.work.commit,
                 ..self.facts.reproduction(&self.contract, &self.options.version)

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{DirectoryError, RunDirectory, STATE};
 use crate::outcome::Outcome;
+use crate::publish::Repository;
 use crate::report::{AttemptReport, CheckReport};
 
 /// Version of the format.
@@ -47,6 +48,9 @@ pub(crate) struct RunState {
     /// State of the workspace when the run ended, as the number of its checkpoint.
     #[serde(default)]
     pub(crate) workspace: Option<usize>,
+    /// The git repository of the workspace at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) repository: Option<Repository>,
     /// The outcome, if the run has ended.
     #[serde(default)]
     pub(crate) outcome: Option<Outcome>,
@@ -85,6 +89,7 @@ impl RunState {
             before: Vec::new(),
             stuck: Value::Null,
             workspace: None,
+            repository: None,
             outcome: None,
         }
     }

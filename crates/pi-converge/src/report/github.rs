@@ -20,6 +20,9 @@ impl Report {
             let title = format!("pi run: {}", self.outcome);
             command("error", &[("title", &title)], &self.reason, &mut out);
         }
+        if let Some(error) = self.publication.as_ref().and_then(|one| one.error.as_ref()) {
+            command("error", &[("title", "pi run: no pull request")], error, &mut out);
+        }
         if self.proves_nothing {
             let message = "No check failed before the run, so they prove nothing.";
             command("warning", &[("title", "pi run")], message, &mut out);
@@ -40,6 +43,7 @@ impl Report {
             ("cost", Some(format!("{:.6}", self.limits.spent.cost))),
             ("run", Some(self.id.clone())),
             ("report", report),
+            ("pull-request", self.publication.as_ref().and_then(|one| one.url.clone())),
             ("text", self.text.clone()),
             ("result", result),
         ];

@@ -32,6 +32,9 @@ impl Report {
         if refused > 0 {
             lines.push(format!("refused: {}", counted(refused, "action", "actions")));
         }
+        lines.extend(
+            self.publication.as_ref().map(|publication| one_line(&publication.to_string())),
+        );
         lines.extend(self.problems.iter().map(|problem| format!("note: {}", one_line(problem))));
         if let Some(directory) = &self.directory {
             lines.push(format!("report: {}", directory.join("report.json").display()));
@@ -46,6 +49,9 @@ impl Report {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "## {}: {}\n\n{}\n", line(name), self.outcome, line(&self.reason));
         let _ = writeln!(text, "> {}\n", line(&self.goal));
+        if let Some(publication) = &self.publication {
+            let _ = writeln!(text, "{}\n", line(&publication.to_string()));
+        }
         if self.proves_nothing {
             text.push_str("**No check failed before the run, so they prove nothing.**\n\n");
         }

@@ -6,7 +6,10 @@ use pi_coding_agent::ToolChoice;
 use pi_config::settings::{Profile, SandboxMode};
 use regex_lite::Regex;
 
-use crate::contract::{Check, CommandCheck, Contract, FileRules, JsonCheck, Review, WorkspaceMode};
+use crate::contract::{
+    Check, CommandCheck, Contract, FileRules, JsonCheck, PublishPlan, Review, WorkspaceMode,
+};
+use crate::publish::is_branch;
 use pi_coding_agent::session::OutputContract;
 
 /// Pointers and messages of the mistakes.
@@ -46,6 +49,7 @@ pub(super) fn mistakes(contract: &Contract) -> Mistakes {
     if contract.workspace.base.is_some() && contract.workspace.mode != WorkspaceMode::Worktree {
         report("/workspace/base", "a base requires the mode worktree".to_owned());
     }
+    publication(&contract.publish, &mut report);
     if contract.attempts.count == Some(0) {
         report("/attempts/count", "at least one attempt is required".to_owned());
     }
@@ -65,6 +69,21 @@ pub(super) fn mistakes(contract: &Contract) -> Mistakes {
         }
     }
     found
+}
+
+fn publication(plan: &PublishPlan, report: &mut impl FnMut(&str, String)) {
+    if !plan.is_empty() && !plan.pull_request {
+        let message = "the settings have no effect without publish.pull_request";
+        report("/publish", message.to_owned());
+    }
+    for (name, branch) in [("base", &plan.base), ("branch", &plan.branch)] {
+        if let Some(branch) = branch.as_ref().filter(|branch| !is_branch(branch)) {
+            report(&format!("/publish/{name}"), format!("{branch:?} is not the name of a branch"));
+        }
+    }
+    if plan.branch.is_some() && plan.branch == plan.base {
+        report("/publish/branch", "expected another branch than publish.base".to_owned());
+    }
 }
 
 fn command(check: &CommandCheck, pointer: &str, found: &mut Mistakes) {

@@ -84,8 +84,19 @@ pub(crate) const FIELDS: &[Field] = &[
     text("/reports/junit", Flag::new("junit", Reports, "File that receives the checks as JUnit XML").takes("FILE").files()),
     text("/reports/sarif", Flag::new("sarif", Reports, "File that receives the findings of reviews as SARIF").takes("FILE").files()),
     text("/reports/summary", Flag::new("summary", Reports, "File that receives the summary as Markdown").takes("FILE").files()),
+    Field { flag: Flag::new("pull-request", Reports, "Create a pull request of the changes if the checks pass").details("The changes become one commit on a new branch of the remote, on GitHub or GitLab. The token comes from GITHUB_TOKEN or GITLAB_TOKEN; the agent does not see it. With --resume, the pull request of a finished run is created without the agent."), pointer: "/publish/pull_request", kind: Kind::Switch },
+    text("/publish/base", Flag::new("pr-base", Reports, "Branch that the pull request is for; the current one by default").takes("BRANCH")),
+    text("/publish/branch", Flag::new("pr-branch", Reports, "Name of the new branch; pi/NAME-RUN by default").takes("BRANCH")),
+    text("/publish/title", Flag::new("pr-title", Reports, "Title of the pull request").takes("TEXT")),
+    Field { flag: Flag::new("pr-draft", Reports, "Create the pull request as a draft"), pointer: "/publish/draft", kind: Kind::Switch },
+    text("/publish/labels/-", Flag::new("pr-label", Reports, "Label of the pull request").takes("LABEL").repeats()),
+    text("/publish/remote", Flag::new("pr-remote", Reports, "Git remote that receives the branch; origin by default").takes("NAME")),
+    text("/publish/api", Flag::new("pr-api", Reports, "Address of the API, for a server of your own, such as https://git.example.com/api/v4").takes("URL")),
     Field { flag: Flag::new("record", Reports, "Record every response and tool result for `pi replay`"), pointer: "/record", kind: Kind::Switch },
 ];
+
+/// The first part of the pointers of the options that set the pull request.
+pub(crate) const PUBLISH: &str = "/publish/";
 
 /// The options that build checks, in `modes/run/checks.rs`.
 const CHECKS: &[Flag] = &[

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use pi_coding_agent::Environment;
-use pi_converge::{Decisions, Outcome, Report, ResumeError, RunOptions, list_runs};
+use pi_converge::{Decisions, Outcome, Publication, Report, ResumeError, RunOptions, list_runs};
 
-use super::{finish, options, refuse, until_signal};
+use super::{finish, options, refuse, task, until_signal};
 use crate::exit::{note, print};
 use crate::flags::parse::CommandArgs;
 
@@ -16,6 +16,10 @@ pub(super) fn run(args: &CommandArgs, reference: &str, environment: Environment)
         Ok(decisions) => decisions,
         Err(error) => return refuse(Outcome::InvalidTask, &[error], prints_report),
     };
+    let publish = match task::publication(args) {
+        Ok(publish) => publish,
+        Err(error) => return refuse(Outcome::InvalidTask, &[error], prints_report),
+    };
     let workspace = args.value("directory").map(|text| environment.cwd.join(text));
     let reference = if reference.contains('/') {
         environment.cwd.join(reference).to_string_lossy().into_owned()
@@ -23,7 +27,7 @@ pub(super) fn run(args: &CommandArgs, reference: &str, environment: Environment)
         reference.to_owned()
     };
     let mut options = options(environment);
-    options.workspace = workspace;
+    (options.workspace, options.publish) = (workspace, publish);
     super::super::block_on(perform(reference, decisions, options, prints_report))
 }
 
@@ -99,6 +103,8 @@ pub(super) fn hint(report: &Report) {
         note(&format!("approve with: pi run --resume {} --approve NUMBERS", report.id));
     } else if report.outcome.is_resumable() {
         note(&format!("resume with: pi run --resume {}", report.id));
+    } else if report.publication.as_ref().is_some_and(Publication::has_failed) {
+        note(&format!("publish with: pi run --resume {} --pull-request", report.id));
     }
 }
 

@@ -3,12 +3,12 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use pi_converge::{OptionValue, Problem, Task, TaskInput, TaskSource};
+use pi_converge::{OptionValue, Problem, PublishPlan, Task, TaskInput, TaskSource};
 use serde_json::{Value, json};
 
 use super::checks::Checks;
 use crate::flags::parse::CommandArgs;
-use crate::flags::run::{FIELDS, Field, Kind};
+use crate::flags::run::{FIELDS, Field, Kind, PUBLISH};
 
 /// Loads the task that a command line describes. The errors are messages for the user.
 pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<String>> {
@@ -49,6 +49,22 @@ pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<Str
         return Err(errors);
     }
     Task::load(&input).map_err(|problems| problems.iter().map(Problem::to_string).collect())
+}
+
+/// Reads the settings of the pull request of a run that is resumed.
+pub(super) fn publication(args: &CommandArgs) -> Result<PublishPlan, String> {
+    let goal = TaskSource::Goal("none".to_owned());
+    let mut input = TaskInput::new(goal, "");
+    for (name, value) in args.given() {
+        let field = FIELDS.iter().find(|field| field.flag.long == name);
+        if let Some(field) = field.filter(|field| field.pointer.starts_with(PUBLISH)) {
+            input.options.push(option_value(field, value.unwrap_or_default())?);
+        }
+    }
+    let task = Task::load(&input).map_err(|problems| {
+        problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+    })?;
+    Ok(task.contract.publish)
 }
 
 /// Returns the file or the goal that the argument stands for.
