@@ -377,3 +377,22 @@ pub(crate) fn repository_of(
     let directory = plan.directory.as_ref().map_or_else(|| cwd.to_owned(), |path| cwd.join(path));
     Repository::read(&directory, plan.base.as_deref())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_not_text_are_named() {
+        let patch = b"diff --git a/x b/x\n+Binary files a and b differ\n\
+            Binary files a/img one.png and b/img one.png differ\n";
+        assert_eq!(opaque_files(patch), ["img one.png"]);
+        assert!(opaque_files(b"").is_empty());
+    }
+
+    #[test]
+    fn only_a_run_whose_checks_passed_is_published() {
+        let published = Outcome::ALL.iter().filter(|outcome| is_publishable(**outcome));
+        assert_eq!(published.collect::<Vec<_>>(), [&Outcome::Converged]);
+    }
+}

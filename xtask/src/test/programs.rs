@@ -32,7 +32,12 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("/usr/bin/ssh", "openssh-client", "tools over SSH (pi-tools: connect, remote)", Fail),
     program("ssh-keygen", "openssh-client", "tools over SSH (pi-tools: connect, remote)", Fail),
     program("/bin/bash", "bash", "shell analysis, the bash tool, completions (most crates)", Fail),
-    program("git", "git", "protected paths of repositories (pi-guard: places)", Fail),
+    program(
+        "git",
+        "git",
+        "protected paths of repositories (pi-guard: places), pull requests (pi: converge)",
+        Fail,
+    ),
     program("python3", "python3", "programs that start programs (pi: guard)", Fail),
     program("setsid", "util-linux", "processes (pi-tools), terminals (pi: screen)", Fail),
     program("script", "bsdutils", "output on a terminal (pi: bad_input)", Fail),

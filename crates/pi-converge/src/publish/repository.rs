@@ -136,3 +136,61 @@ impl References<'_> {
 pub(super) fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn facts_are_read_without_git() {
+        let temporary = tempfile::tempdir().unwrap();
+        let top = temporary.path().canonicalize().unwrap();
+        let git = top.join("main/.git");
+        let (one, two, three) = ("1".repeat(40), "2".repeat(40), "3".repeat(40));
+        write(&git.join("HEAD"), "ref: refs/heads/feature/x\n");
+        write(&git.join("refs/heads/feature/x"), &format!("{one}\n"));
+        write(&git.join("packed-refs"), &format!("# pack\n{two} refs/tags/v1\n^{three}\n"));
+        write(
+            &git.join("config"),
+            "[remote \"origin\"]\nurl = git@github.com:a/b.git\n[remote \"local\"]\nurl = /x\n",
+        );
+        write(&git.join("shallow"), &format!("{three}\nnonsense\n"));
+        fs::create_dir_all(top.join("main/a/b")).unwrap();
+        // A worktree of the repository.
+        let own = git.join("worktrees/w");
+        write(&own.join("HEAD"), &format!("{two}\n"));
+        write(&own.join("commondir"), "../..\n");
+        write(&top.join("w/.git"), &format!("gitdir: {}\n", own.display()));
+
+        let read = |path: &str, base| Repository::read(&top.join(path), base);
+        let found = read("main/a/b", None).unwrap();
+        assert_eq!(
+            (found.commit.as_ref(), found.branch.as_deref()),
+            (Some(&one), Some("feature/x"))
+        );
+        assert_eq!((found.prefix.as_str(), &found.top), ("a/b", &top.join("main")));
+        assert_eq!(found.remotes.keys().collect::<Vec<_>>(), ["origin"]);
+        assert_eq!(found.shallow(), Some(format!("{three}\n")));
+        let worktree = read("w", None).unwrap();
+        assert_eq!((worktree.commit.as_ref(), worktree.branch.as_deref()), (Some(&two), None));
+        assert_eq!(worktree.objects(), git.join("objects"));
+        let bases = [
+            ("v1", Some(two.as_str())),
+            ("feature/x", Some(&one)),
+            ("none", None),
+            ("abcd12", Some("abcd12")),
+            ("../config", None),
+            ("HEAD~1", None),
+        ];
+        for (base, expected) in bases {
+            let found = read("main", Some(base)).unwrap();
+            assert_eq!(found.commit.as_deref(), expected, "{base}");
+        }
+        assert_eq!(read("", None), None);
+    }
+}

@@ -7,6 +7,7 @@ mod guardrails;
 mod hooks;
 mod limits;
 mod output;
+mod publish;
 mod replay;
 mod resume;
 mod run_output;

@@ -63,3 +63,4 @@ mod test_env;
 mod unattended;
 mod undo;
 mod watch;
+mod workflows;
