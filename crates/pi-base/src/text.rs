@@ -6,6 +6,9 @@
 
 use std::borrow::Cow;
 
+/// A character without width, which separates a sign of a server from the name or number behind it.
+pub const ZERO_WIDTH_SPACE: char = '\u{200b}';
+
 /// Returns true for characters without an appearance of their own: control characters (line breaks
 /// and tabs are among them), controls of text direction, joiners, variation selectors, fillers, and
 /// the tags that spell ASCII invisibly.

@@ -38,7 +38,6 @@ pub use examine::{AgentFacts, Examination, Examined, Verdict, agent_facts, exami
 pub use interrupt::Interrupt;
 pub use outcome::Outcome;
 pub use playback::*;
-pub use publish::{Publication, PublicationState};
 pub use record::*;
 pub use replay::*;
 pub use report::*;

@@ -2,6 +2,7 @@
 
 mod github;
 mod junit;
+mod publication;
 mod sarif;
 mod summary;
 
@@ -14,9 +15,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use publication::{Publication, PublicationState};
+
 use crate::contract::ReportPlan;
 use crate::outcome::Outcome;
-use crate::publish::Publication;
 
 /// The report of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

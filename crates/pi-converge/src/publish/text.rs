@@ -4,7 +4,7 @@
 //! after `@` notifies, a number after `#` links, a word before it closes an issue, and a line after
 //! `/` is a command. A zero-width space takes the effect away and leaves the text readable.
 
-use pi_base::text::{self, cut, cut_bytes, one_line};
+use pi_base::text::{self, ZERO_WIDTH_SPACE as BREAK, cut, cut_bytes, one_line};
 
 use crate::contract::PublishPlan;
 use crate::report::Report;
@@ -15,8 +15,6 @@ const TITLE: usize = 120;
 const SUBJECT: usize = 72;
 /// Bytes of a body. GitHub accepts 65,536 characters.
 const BODY: usize = 60_000;
-
-const BREAK: char = '\u{200b}';
 
 /// Texts after which a number refers to an issue or a merge request.
 const REFERENCES: &[&str] = &[

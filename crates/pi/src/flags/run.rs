@@ -95,9 +95,6 @@ pub(crate) const FIELDS: &[Field] = &[
     Field { flag: Flag::new("record", Reports, "Record every response and tool result for `pi replay`"), pointer: "/record", kind: Kind::Switch },
 ];
 
-/// The first part of the pointers of the options that set the pull request.
-pub(crate) const PUBLISH: &str = "/publish/";
-
 /// The options that build checks, in `modes/run/checks.rs`.
 const CHECKS: &[Flag] = &[
     Flag::new("check", Checks, "Command that has to succeed").takes("COMMAND").repeats(),

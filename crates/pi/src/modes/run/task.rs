@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 
 use super::checks::Checks;
 use crate::flags::parse::CommandArgs;
-use crate::flags::run::{FIELDS, Field, Kind, PUBLISH};
+use crate::flags::run::{FIELDS, Field, Kind};
+
+/// The beginning of the pointers of the options that set the pull request.
+const PUBLISH: &str = "/publish/";
 
 /// Loads the task that a command line describes. The errors are messages for the user.
 pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<String>> {
