@@ -35,7 +35,7 @@ use crate::report::{Publication, PublicationState, Report};
 
 /// Returns true if the changes of a run with this outcome become a pull request.
 pub(crate) fn is_publishable(outcome: Outcome) -> bool {
-    matches!(outcome, Outcome::Converged)
+    outcome.has_result()
 }
 
 /// Reasons why a run is not published.
@@ -332,6 +332,6 @@ mod tests {
     #[test]
     fn only_a_run_whose_checks_passed_is_published() {
         let published = Outcome::ALL.iter().filter(|outcome| is_publishable(**outcome));
-        assert_eq!(published.collect::<Vec<_>>(), [&Outcome::Converged]);
+        assert_eq!(published.collect::<Vec<_>>(), [&Outcome::Converged, &Outcome::NeedsReview]);
     }
 }
