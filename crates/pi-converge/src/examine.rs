@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
 use pi_agent::Budget;
 use pi_coding_agent::guard::GuardStatus;
 use pi_coding_agent::session::AgentSession;
@@ -14,7 +13,7 @@ use crate::contract::{Check, Contract};
 use crate::outcome::Outcome;
 use crate::report::CheckReport;
 use crate::run::{Ended, RunOptions, agent_options, load_agent};
-use crate::verify::{Pattern, Verifier, VerifierParts, VerifyError, proves_nothing};
+use crate::verify::{Verifier, VerifierParts, VerifyError, proves_nothing};
 use crate::workspace::{RunWorkspace, WorkspacePlaces};
 
 /// The result of an examination.
@@ -227,6 +226,7 @@ async fn examine_workspace(
     let store = run_directory.join("checkpoints");
     let mut places = WorkspacePlaces::new(&environment.cwd, run_directory, store);
     places.home.clone_from(&environment.home);
+    places.own = Some(environment.agent_directory.clone());
     let workspace = RunWorkspace::prepare(&contract.workspace, &places, 1)?;
     let root = workspace.root().to_owned();
     let mode = serde_json::to_value(contract.workspace.mode).unwrap_or_default();
@@ -235,34 +235,10 @@ async fn examine_workspace(
     for note in workspace.notes() {
         found.add("workspace", Verdict::Warning, note.clone());
     }
-    examine_patterns(contract, &root, found);
     agent.project = agent.project.in_directory(&root);
     let checked = examine_checks(contract, options, agent, &workspace, run_directory, found).await;
     let removed = workspace.remove().map_err(Ended::from);
     checked.map_err(Ended::from).and(removed)
-}
-
-/// Protected files have to exist: a pattern that matches none protects nothing.
-fn examine_patterns(contract: &Contract, root: &Path, found: &mut Examination) {
-    for check in &contract.verify {
-        let Check::Files(check) = check else { continue };
-        for glob in &check.files.protected {
-            let Ok(pattern) = Pattern::new(glob) else { continue };
-            let walk = WalkBuilder::new(root)
-                .standard_filters(false)
-                .filter_entry(|entry| entry.file_name() != ".git")
-                .build();
-            let matches = walk.flatten().any(|entry| {
-                let path = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
-                path.is_some_and(|path| !path.is_empty() && pattern.matches(path))
-            });
-            if !matches {
-                let message =
-                    format!("the pattern {glob} protects no file, because none matches it");
-                found.add("verify", Verdict::Problem, message);
-            }
-        }
-    }
 }
 
 async fn examine_checks(
@@ -281,6 +257,10 @@ async fn examine_checks(
         budget: Budget::new(contract.limits.limits()),
         interrupt: options.interrupt.token().clone(),
     })?;
+    for pattern in verifier.unmatched_patterns()? {
+        let message = format!("the pattern {pattern} protects no file, because none matches it");
+        found.add("verify", Verdict::Problem, message);
+    }
     let checks = Box::pin(verifier.before(&|_| {})).await?;
     for check in &checks {
         match check.exit_code {

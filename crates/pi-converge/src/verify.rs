@@ -36,7 +36,6 @@ use review::Reviewed;
 
 pub(crate) use command::Stopped;
 pub(crate) use feedback::{Progress as FeedbackProgress, feedback};
-pub(crate) use globs::Pattern;
 
 use crate::contract::{Check, Contract};
 use crate::report::{CheckReport, Concern};
@@ -154,12 +153,11 @@ impl Verifier {
         })
     }
 
-    /// Returns an error if a pattern of protected files protects nothing.
-    pub(crate) fn check_patterns(&self) -> Result<(), VerifyError> {
+    /// Returns the patterns of protected files that match nothing.
+    pub(crate) fn unmatched_patterns(&self) -> Result<Vec<String>, VerifyError> {
         let start = self.workspace.baseline()?;
         let paths = start.iter().map(|(path, _)| path.as_str());
-        let unmatched = self.roles.unmatched(paths.chain(self.baseline.paths()));
-        if unmatched.is_empty() { Ok(()) } else { Err(VerifyError::Unmatched(unmatched)) }
+        Ok(self.roles.unmatched(paths.chain(self.baseline.paths())))
     }
 
     /// Makes the command checks before the agent starts.

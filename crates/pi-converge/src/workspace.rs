@@ -7,6 +7,7 @@
 
 mod bring_back;
 mod changes;
+mod claim;
 mod copy;
 mod diff;
 mod export;
@@ -27,6 +28,7 @@ use crate::room::{IgnoredFiles, Rooms};
 
 pub use bring_back::BroughtBack;
 pub use changes::{ChangedFile, Changes, SavedPatch};
+pub(crate) use claim::Claim;
 pub(crate) use copy::{copy_file, link};
 pub(crate) use portable::{AdoptError, adopt};
 
@@ -40,6 +42,21 @@ pub enum WorkspaceError {
     /// The directory contains the home directory, which is too much for checkpoints and copies.
     #[error("the workspace {} contains the home directory; use a project directory", .0.display())]
     TooWide(PathBuf),
+    /// The directory of the agent is in the workspace, where a run could change it.
+    #[error(
+        "the workspace {} contains {}, where pi keeps its own files; choose a directory outside of \
+         it for them",
+        .workspace.display(), .own.display()
+    )]
+    #[allow(missing_docs, reason = "the message says it")]
+    HasOwnFiles { workspace: PathBuf, own: PathBuf },
+    /// Another run works in the directory.
+    #[error(
+        "another run works in {}; wait until it has ended, or let this one work in a worktree or a \
+         copy",
+        .0.display()
+    )]
+    InUse(PathBuf),
     /// Git cannot create or remove a worktree.
     #[error("the git worktree cannot be used: {0}")]
     Git(String),
@@ -68,6 +85,8 @@ pub struct WorkspacePlaces {
     pub origin: PathBuf,
     /// The home directory of the user.
     pub home: Option<PathBuf>,
+    /// The directory in which the program keeps its own files.
+    pub own: Option<PathBuf>,
     /// The directory of the run.
     pub run_directory: PathBuf,
     /// The directory for worktrees and copies. A sandbox must be able to make it writable, so it is
@@ -84,10 +103,10 @@ impl WorkspacePlaces {
         run_directory: impl Into<PathBuf>,
         checkpoints: impl Into<PathBuf>,
     ) -> Self {
-        let (origin, home) = (origin.into(), None);
+        let (origin, home, own) = (origin.into(), None, None);
         let (run_directory, checkpoints) = (run_directory.into(), checkpoints.into());
         let workspaces = run_directory.join("workspaces");
-        Self { origin, home, run_directory, workspaces, checkpoints }
+        Self { origin, home, own, run_directory, workspaces, checkpoints }
     }
 
     /// Returns the directory of the checkpoints of an attempt.
@@ -140,6 +159,10 @@ impl RunWorkspace {
         let has_home = places.home.as_ref().is_some_and(|home| home.starts_with(&origin));
         if has_home || origin.parent().is_none() {
             return Err(WorkspaceError::TooWide(origin));
+        }
+        let own = places.own.as_ref().and_then(|own| own.canonicalize().ok());
+        if let Some(own) = own.filter(|own| own.starts_with(&origin)) {
+            return Err(WorkspaceError::HasOwnFiles { workspace: origin, own });
         }
         let directory = places.workspaces.join(attempt.to_string());
         let (root, kind, notes) = match plan.mode {

@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::report::{CheckReport, Concern, FileReport};
 use crate::verify::{Round, Stopped, Verifier, VerifierParts, VerifyError};
 use crate::workspace::{
-    AdoptError, BroughtBack, Changes, RunWorkspace, WorkspaceError, WorkspacePlaces, adopt,
+    AdoptError, BroughtBack, Changes, Claim, RunWorkspace, WorkspaceError, WorkspacePlaces, adopt,
 };
 
 /// Bytes of the diff that a report contains.
@@ -22,6 +22,8 @@ const SHOWN_DIFF: usize = 64 * 1024;
 /// The workspace of the current attempt, and what the report says about it.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
+    /// Keeps other runs out of the directory of the user.
+    claim: Option<Claim>,
     current: Option<Current>,
     /// Attempts that can become the result, for the strategy `best`.
     candidates: Vec<Candidate>,
@@ -100,6 +102,8 @@ impl From<WorkspaceError> for Ended {
         let outcome = match &error {
             WorkspaceError::NotADirectory(_)
             | WorkspaceError::TooWide(_)
+            | WorkspaceError::HasOwnFiles { .. }
+            | WorkspaceError::InUse(_)
             | WorkspaceError::Git(_) => Outcome::InvalidTask,
             _ => Outcome::Failed,
         };
@@ -131,6 +135,10 @@ impl Running {
         }
         let (places, place) = self.places(number);
         let workspace = RunWorkspace::prepare(&self.contract.workspace, &places, place)?;
+        if workspace.is_in_place() && self.work.claim.is_none() {
+            let claims = self.options.runs_directory().join(".claims");
+            self.work.claim = Some(Claim::take(&claims, workspace.root())?);
+        }
         options.project = options.project.in_directory(workspace.root());
         let directory = self.run_directory();
         let mut verifier = Verifier::new(VerifierParts {
@@ -141,7 +149,10 @@ impl Running {
             budget: self.budget.clone(),
             interrupt: self.options.interrupt.token().clone(),
         })?;
-        verifier.check_patterns()?;
+        let unmatched = verifier.unmatched_patterns()?;
+        if !unmatched.is_empty() {
+            return Err(VerifyError::Unmatched(unmatched).into());
+        }
         if number == 1 {
             for note in workspace.notes() {
                 self.note(note.clone());
@@ -173,6 +184,7 @@ impl Running {
         );
         let mut places = WorkspacePlaces::new(&environment.cwd, self.run_directory(), store);
         places.home.clone_from(&environment.home);
+        places.own = Some(environment.agent_directory.clone());
         places.workspaces = workspaces_directory(environment).join(self.directory.id());
         // A continued attempt uses the workspace of the first one, also in a resumed run.
         let strategy = self.contract.attempts.strategy;
