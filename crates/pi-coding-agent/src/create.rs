@@ -20,6 +20,7 @@ mod tool_names;
 mod tools;
 mod trust;
 mod user_resources;
+mod trace;
 mod user_shell;
 mod workspace;
 
@@ -47,6 +48,8 @@ pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChoice, ToolSelection};
+pub use trace::Trace;
+pub(crate) use trace::Tracing;
 pub use user_shell::UserShell;
 
 use crate::Diagnostic;

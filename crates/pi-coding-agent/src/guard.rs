@@ -138,6 +138,11 @@ impl Guard {
         self.sandbox.watcher().apply(Some(confined), Watching::WithFirst, None)
     }
 
+    /// Returns the reason why commands are not watched although they should be.
+    pub(crate) fn watch_problem(&self) -> Option<&str> {
+        self.sandbox.watcher().problem()
+    }
+
     /// Returns the hosts that sandboxed commands were refused since the last call of this method.
     pub fn take_refused_hosts(&self) -> Vec<RefusedHost> {
         self.sandbox.take_refused_hosts()

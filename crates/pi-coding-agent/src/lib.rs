@@ -69,7 +69,7 @@ pub use create::{
     AgentOptions, AgentRuntime, BuiltinExtension, CreateError, Created, CustomModel,
     ExtensionOptions, GuardOptions, MixedToolEntries, ModelOptions, NotCreated, OpenExtension,
     OpenPage, ReplaceError, Replaced, Room, RoomKind, SessionOptions, SessionSurroundings,
-    ToolChoice, ToolOptions, ToolSelection, UnknownToolError, UserShell, WeakAgentRuntime,
+    ToolChoice, ToolOptions, ToolSelection, Trace, UnknownToolError, UserShell, WeakAgentRuntime,
     WrapExecutor, add_registered_providers, create_agent_session, find_flags, find_omissions,
     initial_session_model, load_guard,
 };

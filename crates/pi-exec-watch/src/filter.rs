@@ -6,6 +6,44 @@ use std::thread;
 
 use libc::sock_filter;
 
+/// The calls that a filter reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// Starts of programs.
+    Programs,
+    /// Starts of programs, and calls that open a file or look for one.
+    ProgramsAndFiles,
+}
+
+/// A call that opens a file or looks for one.
+#[derive(Debug)]
+pub(crate) struct FileCall {
+    pub(crate) number: u32,
+    pub(crate) form: Form,
+}
+
+/// The arguments of a file call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `open`: a path and flags.
+    Open,
+    /// `openat`: a directory, a path and flags.
+    OpenAt,
+    /// `openat2`: a directory, a path and a structure.
+    OpenAt2,
+    /// `stat`, `lstat`, `access`: a path.
+    Look,
+    /// `faccessat`: a directory and a path.
+    LookAt,
+    /// A directory, a path, and flags in this argument. With an empty path, the call is about an
+    /// open file, and is not reported.
+    LookAtWithFlags(u32),
+}
+
+const fn file(number: u32, form: Form) -> FileCall {
+    FileCall { number, form }
+}
+
 /// The calls of one architecture that are reported.
 #[derive(Debug)]
 pub(crate) struct Architecture {
@@ -19,6 +57,7 @@ pub(crate) struct Architecture {
     started_with: Option<u32>,
     /// The bytes of a pointer.
     pub(crate) pointer: usize,
+    pub(crate) files: &'static [FileCall],
 }
 
 /// The architectures whose programs this machine runs, the native one first.
@@ -32,6 +71,18 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
         started: 158,
         started_with: Some(0x1002),
         pointer: 8,
+        files: &[
+            file(2, Form::Open),
+            file(4, Form::Look),
+            file(6, Form::Look),
+            file(21, Form::Look),
+            file(257, Form::OpenAt),
+            file(262, Form::LookAtWithFlags(3)),
+            file(269, Form::LookAt),
+            file(332, Form::LookAtWithFlags(2)),
+            file(437, Form::OpenAt2),
+            file(439, Form::LookAtWithFlags(3)),
+        ],
     },
     Architecture {
         id: 0x4000_0003,
@@ -40,6 +91,20 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
         started: 243,
         started_with: None,
         pointer: 4,
+        files: &[
+            file(5, Form::Open),
+            file(33, Form::Look),
+            file(106, Form::Look),
+            file(107, Form::Look),
+            file(195, Form::Look),
+            file(196, Form::Look),
+            file(295, Form::OpenAt),
+            file(300, Form::LookAtWithFlags(3)),
+            file(307, Form::LookAt),
+            file(383, Form::LookAtWithFlags(2)),
+            file(437, Form::OpenAt2),
+            file(439, Form::LookAtWithFlags(3)),
+        ],
     },
 ];
 #[cfg(target_arch = "aarch64")]
@@ -52,6 +117,14 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
         started: 96,
         started_with: None,
         pointer: 8,
+        files: &[
+            file(48, Form::LookAt),
+            file(56, Form::OpenAt),
+            file(79, Form::LookAtWithFlags(3)),
+            file(291, Form::LookAtWithFlags(2)),
+            file(437, Form::OpenAt2),
+            file(439, Form::LookAtWithFlags(3)),
+        ],
     },
     Architecture {
         id: 0x4000_0028,
@@ -60,6 +133,18 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
         started: 0x000F_0005,
         started_with: None,
         pointer: 4,
+        files: &[
+            file(5, Form::Open),
+            file(33, Form::Look),
+            file(195, Form::Look),
+            file(196, Form::Look),
+            file(322, Form::OpenAt),
+            file(327, Form::LookAtWithFlags(3)),
+            file(334, Form::LookAt),
+            file(397, Form::LookAtWithFlags(2)),
+            file(437, Form::OpenAt2),
+            file(439, Form::LookAtWithFlags(3)),
+        ],
     },
 ];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -69,10 +154,14 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[];
 const LOAD: u16 = 0x20;
 const EQUAL: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
+const ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
+/// The flag of a call that is about an open file.
+const EMPTY_PATH: u32 = 0x1000;
+
 /// Positions in the data of a filter. Both architectures are little-endian, so the lower half of
-/// the first argument comes first.
+/// an argument comes first.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENT: u32 = 16;
@@ -81,7 +170,7 @@ const ARGUMENT: u32 = 16;
 const X32: u32 = 0x4000_0000;
 
 /// Makes this thread, everything it starts and everything it becomes report the programs they
-/// start. Returns the descriptor of the listener, which is closed on exec. Set `no_new_privs`
+/// start, and their use of files if that is to be reported. Returns the descriptor of the listener, which is closed on exec. Set `no_new_privs`
 /// before, unless the process is privileged.
 ///
 /// # Errors
@@ -89,11 +178,11 @@ const X32: u32 = 0x4000_0000;
 /// The kernel has no such filters, the process lacks the privilege
 /// ([`io::ErrorKind::PermissionDenied`]), or another program listens already
 /// ([`io::ErrorKind::ResourceBusy`]).
-pub fn install() -> io::Result<OwnedFd> {
+pub fn install(reported: Reported) -> io::Result<OwnedFd> {
     if ARCHITECTURES.is_empty() {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    install_program(&program(ARCHITECTURES))
+    install_program(&program(ARCHITECTURES, reported))
 }
 
 /// Finds out whether [`install`] would work, in a thread of its own and without an effect on this
@@ -115,29 +204,52 @@ const fn step(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
 }
 
 /// Returns the filter: one block per architecture, and the end of a process of any other.
-fn program(architectures: &[Architecture]) -> Vec<sock_filter> {
+fn program(architectures: &[Architecture], reported: Reported) -> Vec<sock_filter> {
     let refused = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
     let mut steps = vec![step(LOAD, 0, 0, ARCHITECTURE)];
     for architecture in architectures {
+        let files = match reported {
+            Reported::Programs => &[],
+            Reported::ProgramsAndFiles => architecture.files,
+        };
         // Without a value, every first argument matches.
         let (compare, value) = match architecture.started_with {
             Some(value) => (EQUAL, value),
             None => (AT_LEAST, 0),
         };
         // Jumps count the steps that they skip.
-        steps.extend([
-            step(EQUAL, 0, 10, architecture.id),
+        let mut block = vec![
             step(LOAD, 0, 0, NUMBER),
-            step(AT_LEAST, 7, 0, X32),
-            step(EQUAL, 4, 0, architecture.execve),
-            step(EQUAL, 3, 0, architecture.execveat),
-            step(EQUAL, 0, 3, architecture.started),
+            step(AT_LEAST, 0, 1, X32),
+            step(RETURN, 0, 0, refused),
+            step(EQUAL, 1, 0, architecture.execve),
+            step(EQUAL, 0, 1, architecture.execveat),
+            step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF),
+            step(EQUAL, 0, 4, architecture.started),
             step(LOAD, 0, 0, ARGUMENT),
             step(compare, 0, 1, value),
             step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF),
             step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
-            step(RETURN, 0, 0, refused),
-        ]);
+        ];
+        for call in files {
+            if let Form::LookAtWithFlags(argument) = call.form {
+                block.extend([
+                    step(EQUAL, 0, 4, call.number),
+                    step(LOAD, 0, 0, ARGUMENT + 8 * argument),
+                    step(ANY_BIT, 1, 0, EMPTY_PATH),
+                    step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF),
+                    step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+                ]);
+            } else {
+                block.push(step(EQUAL, 0, 1, call.number));
+                block.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
+            }
+        }
+        block.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));
+        // A block has fewer steps than a jump can skip.
+        let length = u8::try_from(block.len()).unwrap_or(u8::MAX);
+        steps.push(step(EQUAL, 0, length, architecture.id));
+        steps.append(&mut block);
     }
     steps.push(step(RETURN, 0, 0, libc::SECCOMP_RET_KILL_PROCESS));
     steps

@@ -1,4 +1,4 @@
-//! Lets a program judge every program that another process starts.
+//! Lets a program judge every program that another process starts, and see the files that it uses.
 //!
 #![doc = include_str!("../README.md")]
 //!
@@ -12,8 +12,8 @@ mod filter;
 mod listener;
 mod memory;
 
-pub use filter::{install, probe};
-pub use listener::{Call, Event, Listener};
+pub use filter::{Reported, install, probe};
+pub use listener::{Call, Event, FileUse, Listener};
 pub use memory::read_memory;
 
 #[cfg(test)]

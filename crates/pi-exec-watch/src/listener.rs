@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::filter::ARCHITECTURES;
+use crate::filter::{ARCHITECTURES, Form};
 
 /// Wakes the other process on the processor of this one, as of Linux 6.6: half of the time of an
 /// answer is that wake-up.
@@ -42,6 +42,26 @@ pub enum Call {
     },
     /// The process has become another program, which has hardly begun.
     Started,
+    /// The process is about to open a file or to look for one.
+    File {
+        /// The descriptor to which the path is relative, unless that is the working directory.
+        directory: Option<i32>,
+        /// The address of the path.
+        path: u64,
+        /// What the call asks for.
+        use_of: FileUse,
+    },
+}
+
+/// The use of a file that a call asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileUse {
+    /// The content of a file, or the list of a directory.
+    Read,
+    /// Writing without reading.
+    Write,
+    /// The existence or the properties of a file.
+    Look,
 }
 
 impl Listener {
@@ -138,14 +158,35 @@ fn call(data: &libc::seccomp_data) -> Call {
     let [first, second, third, ..] = data.args;
     let pointer = architecture.pointer;
     if number == architecture.execve {
-        Call::Exec { directory: None, path: first, arguments: second, pointer }
-    } else if number == architecture.execveat {
-        // A descriptor is a 32-bit number, whose upper half the kernel ignores.
-        let directory = (first & 0xFFFF_FFFF) as u32;
-        let directory = directory.cast_signed();
-        let directory = (directory != libc::AT_FDCWD).then_some(directory);
-        Call::Exec { directory, path: second, arguments: third, pointer }
-    } else {
-        Call::Started
+        return Call::Exec { directory: None, path: first, arguments: second, pointer };
     }
+    if number == architecture.execveat {
+        let directory = descriptor(first);
+        return Call::Exec { directory, path: second, arguments: third, pointer };
+    }
+    let Some(file) = architecture.files.iter().find(|file| file.number == number) else {
+        return Call::Started;
+    };
+    let (directory, path, use_of) = match file.form {
+        Form::Open => (None, first, opening(second)),
+        Form::OpenAt => (descriptor(first), second, opening(third)),
+        // Its flags are in memory.
+        Form::OpenAt2 => (descriptor(first), second, FileUse::Read),
+        Form::Look => (None, first, FileUse::Look),
+        Form::LookAt | Form::LookAtWithFlags(_) => (descriptor(first), second, FileUse::Look),
+    };
+    Call::File { directory, path, use_of }
+}
+
+/// Returns the directory of a call, unless it is the working directory. A descriptor is a 32-bit
+/// number, whose upper half the kernel ignores.
+fn descriptor(argument: u64) -> Option<i32> {
+    let directory = ((argument & 0xFFFF_FFFF) as u32).cast_signed();
+    (directory != libc::AT_FDCWD).then_some(directory)
+}
+
+fn opening(flags: u64) -> FileUse {
+    let mode = libc::O_ACCMODE.cast_unsigned();
+    let writes = (flags & u64::from(mode)) == u64::from(libc::O_WRONLY.cast_unsigned());
+    if writes { FileUse::Write } else { FileUse::Read }
 }

@@ -6,16 +6,23 @@ use std::process::{Command, ExitStatus, Output};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use crate::{Call, Event, Listener, install, probe, read_memory};
+use crate::{Call, Event, FileUse, Listener, Reported, install, probe, read_memory};
 
 /// Runs `work` in a thread with the filter, and returns its listener.
 fn watched<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> (Listener, JoinHandle<T>) {
+    reporting(Reported::Programs, work)
+}
+
+fn reporting<T: Send + 'static>(
+    reported: Reported,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> (Listener, JoinHandle<T>) {
     let (send, receive) = mpsc::channel();
     let thread = thread::spawn(move || {
         rustix::thread::set_no_new_privs(true).unwrap();
-        send.send(install().unwrap()).unwrap();
+        send.send(install(reported).unwrap()).unwrap();
         work()
     });
     (Listener::new(receive.recv().unwrap()), thread)
@@ -98,6 +105,35 @@ fn threads_are_not_taken_for_programs() {
     });
     assert_eq!(answer(&listener, |_| true), []);
     assert!(thread.join().unwrap() > 0);
+}
+
+/// Reads a text of another process.
+fn text_of(thread: u32, address: u64) -> String {
+    let mut buffer = [0; 256];
+    let count = read_memory(thread, address, &mut buffer).unwrap();
+    let text = buffer[..count].split(|byte| *byte == 0).next().unwrap();
+    String::from_utf8(text.to_vec()).unwrap()
+}
+
+#[test]
+fn uses_of_files_are_reported_also_if_they_fail() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().to_owned();
+    fs::write(place.join("there"), "text").unwrap();
+    let script = format!("cd {}; read x < there; [ -e missing ]; echo > new", place.display());
+    let (listener, thread) = reporting(Reported::ProgramsAndFiles, move || run(&script).unwrap());
+    let mut uses = Vec::new();
+    while let Some(event) = listener.next_event().unwrap() {
+        if let Call::File { path, use_of, .. } = event.call {
+            uses.push((text_of(event.thread, path), use_of));
+        }
+        listener.permit(&event).unwrap();
+    }
+    thread.join().unwrap();
+    let used = |name: &str| uses.iter().find(|(path, _)| path == name).map(|(_, use_of)| *use_of);
+    assert_eq!(used("there"), Some(FileUse::Read), "{uses:?}");
+    assert_eq!(used("missing"), Some(FileUse::Look), "{uses:?}");
+    assert_eq!(used("new"), Some(FileUse::Write), "{uses:?}");
 }
 
 #[test]

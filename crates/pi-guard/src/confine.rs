@@ -99,7 +99,9 @@ pub use limits::Limits;
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
 #[cfg(target_os = "linux")]
-pub use watch::{ExecFilter, ExecWatch, ProgramResolver, Watch};
+pub use pi_exec_watch::FileUse;
+#[cfg(target_os = "linux")]
+pub use watch::{ExecFilter, ExecWatch, Observed, Observer, ProgramResolver, Watch};
 
 /// The first argument that makes a program the helper.
 pub const HELPER_ARGUMENT: &str = "--pi-confine";

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use pi_guard::confine::{ConfinementLevel, Machine, Mount};
 
 use super::AgentOptions;
+use super::trace::Tracing;
 use crate::guard::GuardPlan;
 
 /// A fresh directory in place of another one.
@@ -59,6 +60,12 @@ impl Room {
         let directory = if kind == RoomKind::Mounted { &self.at } else { &self.directory };
         options.project = options.project.in_directory(directory);
         options
+    }
+
+    /// Returns a trace of what commands use in the room.
+    pub(super) fn tracing(&self, kind: RoomKind) -> Tracing {
+        let seen_at = if kind == RoomKind::Mounted { &self.at } else { &self.directory };
+        Tracing::new(seen_at, &self.directory)
     }
 
     /// Changes a plan, so that commands run in the room.

@@ -12,9 +12,10 @@ use tokio::sync::mpsc::Sender;
 
 use super::guarding::guard_of;
 use super::room::Room;
+use super::trace::{Trace, Tracing};
 use super::workspace::bash_settings;
 use super::{AgentOptions, CreateError};
-use crate::guard::{Guard, describe_refused};
+use crate::guard::{Guard, GuardPlan, describe_refused};
 use crate::session::BashError;
 
 /// Bytes of the output of a command that are saved. All of it is redacted and searched.
@@ -25,6 +26,7 @@ const SAVED_OUTPUT: u64 = 4 * 1024 * 1024;
 pub struct UserShell {
     guard: Arc<Guard>,
     workspace: Arc<Workspace>,
+    tracing: Tracing,
 }
 
 impl UserShell {
@@ -39,7 +41,12 @@ impl UserShell {
             return Err(CreateError::UnsandboxedExecutor(spec));
         }
         let environment = options.environment();
-        let guard = Arc::new(guard_of(options, |plan| room.apply(kind, plan))?);
+        let tracing = room.tracing(kind);
+        let change = |plan: &mut GuardPlan| {
+            room.apply(kind, plan);
+            plan.tracing = Some(tracing.clone());
+        };
+        let guard = Arc::new(guard_of(options, change)?);
         let plain = Host::default().with_supervisor(options.tools.supervisor.clone());
         let host = guard.host()?.unwrap_or(plain);
         let mut bash = bash_settings(settings, environment, guard.plan());
@@ -50,7 +57,7 @@ impl UserShell {
         bash.max_timeout = None;
         let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
         let workspace = Workspace::new(Arc::new(host), cwd, home).with_bash(bash);
-        Ok(Self { guard, workspace: Arc::new(workspace) })
+        Ok(Self { guard, workspace: Arc::new(workspace), tracing })
     }
 
     /// Runs a command until it ends or is canceled; all its processes end with it. The result is
@@ -70,6 +77,13 @@ impl UserShell {
             ended.output.push_str(&format!("\n[{}]", self.guard.redact(&refused)));
         }
         Ok(ended)
+    }
+
+    /// Returns what commands used since the last call.
+    pub fn take_trace(&self) -> Trace {
+        let mut trace = self.tracing.take();
+        trace.problem = self.guard.watch_problem().map(str::to_owned);
+        trace
     }
 
     /// Redacts the credentials in a text.

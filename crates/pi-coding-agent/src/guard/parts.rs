@@ -46,7 +46,7 @@ impl Walls {
             supervisor,
             programs,
             host_filter(&plan, &policy, &approvals),
-            Watcher::new(plan.is_local, &policy, &approvals, environment),
+            Watcher::new(&plan, &policy, &approvals, environment),
         );
         sandbox.prepare()?;
         Ok(Self { plan, environment: environment.clone(), policy, approvals, sandbox })

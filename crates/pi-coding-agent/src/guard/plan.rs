@@ -13,6 +13,7 @@ use pi_guard::policy::Defaults;
 use pi_tools::ExecutorSpec;
 
 use crate::Environment;
+use crate::create::Tracing;
 
 /// Longest time of a command in the profile `unattended`, unless the settings give another.
 const UNATTENDED_SECONDS: u64 = 1800;
@@ -44,6 +45,8 @@ pub struct GuardPlan {
     pub mounts: Vec<Mount>,
     /// The working directory is a copy that no one keeps, in which nothing is protected.
     pub is_disposable: bool,
+    /// Collects what commands use.
+    pub(crate) tracing: Option<Tracing>,
     /// Additional rule files of this run.
     pub rules: Vec<PathBuf>,
     /// Credentials in tool results are redacted.
@@ -130,6 +133,7 @@ impl GuardPlan {
             protected: paths(settings.protected),
             mounts: Vec::new(),
             is_disposable: false,
+            tracing: None,
             rules: paths(settings.rules),
             redact_secrets: settings.redact_secrets != Some(false),
             reviewer: ReviewerPlan {

@@ -9,14 +9,18 @@ use std::sync::{Arc, RwLock};
 use pi_guard::Decision;
 use pi_guard::confine::Confined;
 #[cfg(target_os = "linux")]
-use pi_guard::confine::{Confinement, ConfinementLevel, ExecWatch, Machine, Mode, Network};
+use pi_guard::confine::{
+    Confinement, ConfinementLevel, ExecWatch, FileUse, Machine, Mode, Network, Observed, Observer,
+};
 use pi_guard::policy::{Part, Policy};
 use pi_guard::shell;
 
 #[cfg(target_os = "linux")]
 use super::directory::SandboxDirectory;
-use super::{Approvals, Guard};
+use super::{Approvals, Guard, GuardPlan};
 use crate::Environment;
+#[cfg(target_os = "linux")]
+use crate::create::Tracing;
 
 /// The rules that count for the programs that a command starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +37,8 @@ pub(super) enum Watching {
 
 /// The judge of a session.
 pub(super) struct Watcher {
-    /// A rule asks about a command or forbids one, and commands run on this machine.
+    /// A rule asks about a command or forbids one, or the use of files is traced, and commands run
+    /// on this machine.
     is_wanted: bool,
     #[cfg(target_os = "linux")]
     parts: Parts,
@@ -47,6 +52,8 @@ struct Parts {
     policy: Arc<RwLock<Policy>>,
     approvals: Approvals,
     environment: Environment,
+    #[cfg(target_os = "linux")]
+    tracing: Option<Tracing>,
 }
 
 /// A judge at work. Its socket is removed before the directory.
@@ -58,21 +65,22 @@ struct Started {
 
 impl Watcher {
     pub(super) fn new(
-        is_local: bool,
+        plan: &GuardPlan,
         policy: &Arc<RwLock<Policy>>,
         approvals: &Approvals,
         environment: &Environment,
     ) -> Self {
-        let restricts = super::read(policy).restricts_commands();
+        let has_task = super::read(policy).restricts_commands() || plan.tracing.is_some();
         #[cfg(not(target_os = "linux"))]
         let _ = (approvals, environment);
         Self {
-            is_wanted: is_local && restricts,
+            is_wanted: plan.is_local && has_task,
             #[cfg(target_os = "linux")]
             parts: Parts {
                 policy: Arc::clone(policy),
                 approvals: approvals.clone(),
                 environment: environment.clone(),
+                tracing: plan.tracing.clone(),
             },
             #[cfg(target_os = "linux")]
             started: OnceLock::new(),
@@ -188,10 +196,28 @@ impl Parts {
         });
         let directory = SandboxDirectory::new(&self.environment.temporary());
         let directory = directory.map_err(|error| error.to_string())?;
-        let watch = ExecWatch::start(&directory.private(), programs, resolve, filter);
+        let observer = self.tracing.clone().map(observer);
+        let watch = ExecWatch::start(&directory.private(), programs, resolve, filter, observer);
         let watch = watch.map_err(|error| error.to_string())?;
         Ok(Started { watch, directory })
     }
+}
+
+/// Returns an observer that collects a trace.
+#[cfg(target_os = "linux")]
+fn observer(tracing: Tracing) -> Observer {
+    Observer::new(move |observed| match observed {
+        Observed::File { path, use_of: FileUse::Read, program } => {
+            tracing.note_file(path, true, program);
+        }
+        Observed::File { path, use_of: FileUse::Look, .. } => {
+            tracing.note_file(path, false, || None);
+        }
+        Observed::Program { path, cwd, arguments } => {
+            tracing.note_program(&path, &cwd, &arguments());
+        }
+        _ => {}
+    })
 }
 
 impl Guard {

@@ -11,6 +11,7 @@
 
 mod caller;
 pub(super) mod connect;
+mod observe;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,13 +25,14 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use pi_base::lock;
-use pi_exec_watch::{Call, Event, Listener};
+use pi_exec_watch::{Call, Event, Listener, Reported};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{Exec, Part};
 use crate::word::base_name;
 use caller::{FileId, Image};
+pub use observe::{Observed, Observer};
 
 /// The most refused programs that are remembered.
 const MOST_REFUSED: usize = 64;
@@ -51,6 +53,8 @@ pub struct Watch {
     pub(super) socket: PathBuf,
     approved: bool,
     own_start: bool,
+    #[serde(default)]
+    observed: bool,
 }
 
 impl Watch {
@@ -67,6 +71,11 @@ impl Watch {
     pub fn own_start(mut self) -> Self {
         self.own_start = true;
         self
+    }
+
+    /// The calls that the command reports.
+    fn reported(&self) -> Reported {
+        if self.observed { Reported::ProgramsAndFiles } else { Reported::Programs }
     }
 
     /// The exceptions, as the helper sends them.
@@ -91,12 +100,14 @@ impl fmt::Debug for ExecWatch {
 
 impl ExecWatch {
     /// Starts a judge with a socket in `directory`, which only the caller may access (mode 0700).
-    /// Each of `programs` is recognized under any name ([`Exec::known_as`]).
+    /// Each of `programs` is recognized under any name ([`Exec::known_as`]). With an observer,
+    /// commands also report the files that they use.
     pub fn start(
         directory: &Path,
         programs: Vec<(String, PathBuf)>,
         resolve: ProgramResolver,
         filter: ExecFilter,
+        observer: Option<Observer>,
     ) -> io::Result<Self> {
         let socket = directory.join("watch");
         let listener = UnixListener::bind(&socket)?;
@@ -105,6 +116,7 @@ impl ExecWatch {
             filter,
             resolve,
             programs: programs.into_iter().filter_map(known).collect(),
+            observer,
             ended: AtomicBool::new(false),
             refused: Mutex::default(),
         });
@@ -118,7 +130,8 @@ impl ExecWatch {
 
     /// Returns how commands are watched by this judge.
     pub fn watch(&self) -> Watch {
-        Watch { socket: self.socket.clone(), approved: false, own_start: false }
+        let observed = self.shared.observer.is_some();
+        Watch { socket: self.socket.clone(), approved: false, own_start: false, observed }
     }
 
     /// Returns the programs that were refused since the last call: at most 64, each command once.
@@ -144,6 +157,7 @@ struct Shared {
     filter: ExecFilter,
     resolve: ProgramResolver,
     programs: Vec<(String, FileId)>,
+    observer: Option<Observer>,
     ended: AtomicBool,
     refused: Mutex<Vec<Part>>,
 }
@@ -237,6 +251,15 @@ impl Judge {
     fn run(mut self) {
         // After an error the listener is closed, and the command starts nothing any more.
         while let Ok(Some(event)) = self.listener.next_event() {
+            if let Call::File { directory, path, use_of } = event.call {
+                if let Some(observer) = &self.shared.observer
+                    && let Some(path) = caller::used_path(event.thread, directory, path)
+                {
+                    observer.file(event.thread, path, use_of);
+                }
+                let _ = self.listener.permit(&event);
+                continue;
+            }
             // An answer fails if the process was killed meanwhile.
             let _ = if self.is_own_start(&event) || self.is_allowed(&event) {
                 self.listener.permit(&event)
@@ -276,6 +299,9 @@ impl Judge {
         let Ok(image) = caller::read(event, permitted.as_ref()) else { return !has_started };
         if has_started && permitted.is_some_and(|permitted| permitted == image) {
             return true;
+        }
+        if let Some(observer) = &self.shared.observer {
+            observer.program(&image, caller::cwd(event.thread));
         }
         if let Some(refused) = self.shared.check(&image, event.thread, self.approved) {
             // If the process is gone, its number may be that of another. A permission for it

@@ -102,7 +102,7 @@ impl Watched {
             let policy = policy();
             let resolve = resolver(directory.parent().unwrap());
             let programs = policy.restricted_programs(&*resolve);
-            ExecWatch::start(directory, programs, resolve, filter).unwrap()
+            ExecWatch::start(directory, programs, resolve, filter, None).unwrap()
         })
     }
 
@@ -295,7 +295,7 @@ fn nothing_starts_without_the_judge() {
         // The socket of a judge that has ended.
         let gone = TestEnv::new();
         let stale =
-            ExecWatch::start(&gone.base, vec![], resolver(&gone.base), Arc::new(|_, _| None));
+            ExecWatch::start(&gone.base, vec![], resolver(&gone.base), Arc::new(|_, _| None), None);
         let stale = stale.unwrap().watch().own_start();
         let (output, ran) = watched.run(Some(&confined.clone().with_watch(stale)), "git status");
         assert_eq!(ran, "", "{output}");
@@ -316,7 +316,7 @@ fn nothing_starts_after_the_end_of_the_judge() {
             }
             None
         });
-        ExecWatch::start(directory, vec![], resolver(directory), filter).unwrap()
+        ExecWatch::start(directory, vec![], resolver(directory), filter, None).unwrap()
     });
     for confined in watched.confinements() {
         let script = "git status; git end; echo code $?; git push; echo code $?";

@@ -62,12 +62,29 @@ pub(super) fn cwd(thread: u32) -> PathBuf {
     fs::read_link(format!("/proc/{thread}/cwd")).unwrap_or_else(|_| "/".into())
 }
 
+/// Returns the file of a call that opens a file or looks for one, as the process sees it.
+pub(super) fn used_path(thread: u32, directory: Option<i32>, path: u64) -> Option<PathBuf> {
+    let memory = Memory { thread, pointer: 0 };
+    let path = memory.string(path, LONGEST_PATH).ok()?;
+    let path = PathBuf::from(std::ffi::OsString::from_vec(path));
+    // An empty path means the descriptor itself.
+    if path.is_absolute() || path.as_os_str().is_empty() {
+        return path.is_absolute().then_some(path);
+    }
+    let from = match directory {
+        None => cwd(thread),
+        Some(descriptor) => fs::read_link(format!("/proc/{thread}/fd/{descriptor}")).ok()?,
+    };
+    Some(from.join(path))
+}
+
 /// Returns the program of a call. The caller must check afterwards that the call still waits. If
 /// the program is the `expected` one, its path is not looked up again.
 pub(super) fn read(event: &Event, expected: Option<&Image>) -> io::Result<Image> {
     let thread = event.thread;
     let (directory, path, arguments, pointer) = match event.call {
         Call::Started => return started(thread, expected),
+        Call::File { .. } => return Err(io::ErrorKind::InvalidInput.into()),
         Call::Exec { directory, path, arguments, pointer } => (directory, path, arguments, pointer),
     };
     let memory = Memory { thread, pointer };

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+use pi_exec_watch::Reported;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -28,23 +29,25 @@ const ATTACHED: usize = rustix::cmsg_space!(ScmRights(1));
 pub(in super::super) struct Connection {
     socket: UnixStream,
     flags: u8,
+    reported: Reported,
 }
 
 /// Connects to the judge, while this process still may.
 pub(in super::super) fn connect(watch: &Watch, inside: bool) -> io::Result<Connection> {
     let path = if inside { Path::new(SOCKET) } else { &watch.socket };
-    Ok(Connection { socket: UnixStream::connect(path)?, flags: watch.flags() })
+    let (flags, reported) = (watch.flags(), watch.reported());
+    Ok(Connection { socket: UnixStream::connect(path)?, flags, reported })
 }
 
 impl Connection {
     /// Lets the judge decide about every program from now on. The listener is closed here: as long
     /// as a process that it reports holds it, the end of the judge would go unnoticed.
     pub(in super::super) fn begin(self) -> io::Result<()> {
-        let listener = match pi_exec_watch::install() {
+        let listener = match pi_exec_watch::install(self.reported) {
             // An ordinary user may install filters only if programs cannot raise privileges.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 rustix::thread::set_no_new_privs(true)?;
-                pi_exec_watch::install()
+                pi_exec_watch::install(self.reported)
             }
             installed => installed,
         }?;
