@@ -136,7 +136,8 @@ fn programs(confined: &Confined, workspace: &Path, quick: bool) -> io::Result<f6
     let filter = move |exec: &Exec<'_>, _: bool| {
         policy.check_exec(exec, &PolicyContext::new(Path::new("/")))
     };
-    let judge = ExecWatch::start(directory.path(), programs, Arc::new(resolve), Arc::new(filter), None)?;
+    let judge =
+        ExecWatch::start(directory.path(), programs, Arc::new(resolve), Arc::new(filter), None)?;
     let watched = confined.clone().with_watch(judge.watch().own_start());
     let script = format!("for ((i = 0; i < {PROGRAMS}; i++)); do /bin/true; done");
     let arguments = [OsString::from("-c"), script.into()];

@@ -18,9 +18,9 @@ mod services;
 mod session_settings;
 mod tool_names;
 mod tools;
+mod trace;
 mod trust;
 mod user_resources;
-mod trace;
 mod user_shell;
 mod workspace;
 

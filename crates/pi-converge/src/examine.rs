@@ -9,7 +9,7 @@ use pi_coding_agent::session::AgentSession;
 use pi_coding_agent::{AgentOptions, SessionSelector, create_agent_session};
 use serde::Serialize;
 
-use crate::contract::{Check, Contract};
+use crate::contract::Contract;
 use crate::outcome::Outcome;
 use crate::report::CheckReport;
 use crate::run::{Ended, RunOptions, agent_options, load_agent};
@@ -286,6 +286,15 @@ async fn examine_checks(
                 format!("`{}` fails now, as it should", check.name),
             ),
         }
+    }
+    let parts = verifier.parts_of_checks();
+    if !parts.is_empty() {
+        let message = format!(
+            "the checks run {}: the agent must not change what the goal does not name, and \
+             --may-change does not permit",
+            parts.join(", ")
+        );
+        found.add("verify", Verdict::Ok, message);
     }
     if contract.verify.is_empty() {
         let message = "the task has no checks: every run that ends converges";

@@ -278,6 +278,9 @@ pub struct FileReport {
     pub added: u64,
     /// Removed lines.
     pub removed: u64,
+    /// The checks read the file, or run it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_by_checks: bool,
 }
 
 /// An action that waits for approval.

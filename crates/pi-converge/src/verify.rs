@@ -8,6 +8,7 @@ mod baseline;
 mod before;
 mod command;
 mod counts;
+mod evidence;
 mod feedback;
 mod files;
 mod globs;
@@ -29,6 +30,7 @@ use serde_json::Value;
 
 use baseline::{Baseline, Tampered, Version};
 use before::Before;
+use evidence::Used;
 use inline::InlineChange;
 use inputs::{Role, Roles, Start};
 use making::Subject;
@@ -172,6 +174,12 @@ impl Verifier {
         Ok(reports)
     }
 
+    /// Returns the files that the first checks ran and that the run must not change.
+    pub(crate) fn parts_of_checks(&self) -> Vec<&str> {
+        let executed = self.before.used.executed.iter().map(String::as_str);
+        executed.filter(|path| !self.roles.is_permitted(path)).collect()
+    }
+
     /// Makes all checks.
     pub(crate) async fn verify(
         &mut self,
@@ -179,15 +187,27 @@ impl Verifier {
         result: Option<&Value>,
         report: &(dyn Fn(&CheckReport) + Send + Sync),
     ) -> Result<Verification, VerifyError> {
-        let changes = self.workspace.changes()?;
+        let mut changes = self.workspace.changes()?;
         let mut tampered = self.baseline.compare(&self.roles, &changes)?;
-        tampered.extend(self.changed_inline(&changes)?);
-        let subject = Subject { changes: &changes, tampered: &tampered, result };
+        evidence::merge(&mut tampered, self.changed_inline(&changes)?);
+        evidence::merge(&mut tampered, self.changed_evidence(&changes, &Used::default()));
         let Round { attempt, round } = round;
         let name = format!("{attempt}-{round}");
         let room = self.room(&changes, &tampered)?;
-        let mut checks = self.make_checks(&room, &name, &subject, report).await?;
+        let subject = Subject { changes: &changes, tampered: &tampered, result };
+        let (mut checks, mut used) = self.make_checks(&room, &name, &subject, report).await?;
         drop(room);
+        // The checks may get further than before the agent started.
+        let later = self.changed_evidence(&changes, &used);
+        let is_new = |one: &Tampered| !tampered.iter().any(|known| known.path == one.path);
+        if checks.iter().all(|check| check.passed) && later.iter().any(is_new) {
+            evidence::merge(&mut tampered, later);
+            let room = self.room(&changes, &tampered)?;
+            let subject = Subject { changes: &changes, tampered: &tampered, result };
+            let name = format!("{name}-originals");
+            (checks, _) = self.make_checks(&room, &name, &subject, &|_| {}).await?;
+        }
+        let subject = Subject { changes: &changes, tampered: &tampered, result };
         let mut notes = Vec::new();
         let passed = checks.iter().all(|check| check.passed);
         let is_soft = |one: &Tampered| matches!(one.role, Role::Test | Role::Added);
@@ -196,7 +216,8 @@ impl Verifier {
             // What is reported as the result has to pass, too.
             let room = self.room(&changes, &[])?;
             let name = format!("{name}-all");
-            let all = self.make_checks(&room, &name, &subject, &|_| {}).await?;
+            let (all, all_used) = self.make_checks(&room, &name, &subject, &|_| {}).await?;
+            used = all_used;
             passes_as_reported = all.iter().all(|check| check.passed);
             if passed && !passes_as_reported {
                 all.iter().filter(|check| check.failed()).for_each(report);
@@ -221,12 +242,26 @@ impl Verifier {
         if passed {
             let undecided = tampered.iter().filter(|one| one.version == Version::Own);
             concerns.extend(undecided.map(Tampered::concern));
+            concerns.extend(self.unread_tests(&changes, &used));
         }
-        if passed && changes.files.is_empty() && self.before.has_failed {
+        if passed && self.before.has_failed && !self.is_used(&changes, &used) {
             concerns.push(Concern::new(
                 None,
-                "the checks failed before the run and pass now, but the run changed no file",
+                match changes.files.is_empty() {
+                    true => {
+                        "the checks failed before the run and pass now, but the run changed no file"
+                    }
+                    false => {
+                        "the checks failed before the run and pass now, but they use no file that \
+                              the run changed"
+                    }
+                },
             ));
+        }
+        notes.extend(self.before.used.note());
+        for file in &mut changes.files {
+            let path = &file.report.path;
+            file.report.read_by_checks = self.before.used.reads(path) || used.reads(path);
         }
         self.add_review(&mut checks, &changes, report).await?;
         Ok(Verification { checks, changes, notes, concerns, passes_as_reported })
@@ -269,6 +304,28 @@ impl Verifier {
             tampered.push(one);
         }
         Ok(tampered)
+    }
+
+    /// Returns the changes of files that decide the checks, as watching them shows.
+    fn changed_evidence(&self, changes: &Changes, last: &Used) -> Vec<Tampered> {
+        self.before.used.tampered(&changes.files, &self.roles, last, self.workspace.root())
+    }
+
+    /// Returns the tests that the checks do not use any more.
+    fn unread_tests(&self, changes: &Changes, last: &Used) -> Vec<Concern> {
+        if last.problem.is_some() {
+            return Vec::new();
+        }
+        let changed = changes.files.iter().map(|file| file.report.path.as_str()).collect();
+        evidence::unread(&self.before.used, last, &changed, self.workspace.root())
+    }
+
+    /// Returns true if the checks use a file that the run changed, or if that is not known.
+    fn is_used(&self, changes: &Changes, last: &Used) -> bool {
+        let first = &self.before.used;
+        let is_known = first.problem.is_none() && last.problem.is_none();
+        let has = |path: &str| !is_known || first.has(path) || last.has(path);
+        changes.files.iter().any(|file| has(&file.report.path))
     }
 
     /// Returns the ignored files that a failed check may miss, because the run wrote them.

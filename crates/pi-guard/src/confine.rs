@@ -95,11 +95,11 @@ pub use hidden::credential_paths;
 #[cfg(target_os = "linux")]
 pub use leftovers::Leftover;
 pub use limits::Limits;
+#[cfg(target_os = "linux")]
+pub use pi_exec_watch::FileUse;
 #[cfg(unix)]
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
-#[cfg(target_os = "linux")]
-pub use pi_exec_watch::FileUse;
 #[cfg(target_os = "linux")]
 pub use watch::{ExecFilter, ExecWatch, Observed, Observer, ProgramResolver, Watch};
 

@@ -4,7 +4,7 @@
 //! hide what it reads finds a way. The first command in a room is the user's, on the state of the
 //! user, and has no reason to.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -16,13 +16,52 @@ const MOST: usize = 200_000;
 
 /// Programs that run the first file among their arguments, without version numbers.
 const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "dash", "ash", "busybox", "zsh", "ksh", "fish", "python", "pypy", "node", "deno",
-    "bun", "tsx", "ts-node", "perl", "ruby", "php", "lua", "luajit", "rscript", "pwsh", "tclsh",
-    "awk", "gawk", "mawk", "julia", "elixir", "escript", "osascript",
+    "sh",
+    "bash",
+    "dash",
+    "ash",
+    "busybox",
+    "zsh",
+    "ksh",
+    "fish",
+    "python",
+    "pypy",
+    "node",
+    "deno",
+    "bun",
+    "tsx",
+    "ts-node",
+    "perl",
+    "ruby",
+    "php",
+    "lua",
+    "luajit",
+    "rscript",
+    "pwsh",
+    "tclsh",
+    "awk",
+    "gawk",
+    "mawk",
+    "julia",
+    "elixir",
+    "escript",
+    "osascript",
 ];
 
-/// Programs that run every file that they read.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "busybox", "zsh", "ksh", "fish", "make"];
+/// Programs that run files that they read.
+const READERS: &[&str] = &["sh", "bash", "dash", "ash", "busybox", "zsh", "ksh", "fish", "make"];
+
+/// Programs that only start others.
+const STARTERS: &[&str] = &[
+    "make", "gmake", "just", "task", "env", "timeout", "nice", "nohup", "time", "xargs", "setsid",
+    "stdbuf", "sudo", "npm", "npx", "pnpm", "yarn", "bunx", "uv", "uvx", "poetry", "pipenv",
+    "hatch", "pdm", "bwrap", "find", "parallel",
+];
+
+/// Extensions of files that shells and make run when they read them. Everything else that they read
+/// is input.
+const SCRIPTS: &[&str] =
+    &["sh", "bash", "zsh", "ksh", "fish", "inc", "env", "mk", "mak", "make", "rc", "conf"];
 
 /// The files and programs that commands used. Paths of the room are relative to it, with `/`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +70,8 @@ const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "busybox", "zsh", "ksh", 
 pub struct Trace {
     /// Files of the room that were opened for reading, and its directories that were listed.
     pub read: BTreeSet<String>,
-    /// Programs and scripts of the room that were started.
+    /// Programs and scripts of the room that the commands started: themselves, through shells and
+    /// build tools, or through other such scripts. What a test runner starts is not among them.
     pub executed: BTreeSet<String>,
     /// Paths of the room that were looked for and did not exist.
     pub missing: BTreeSet<String>,
@@ -76,6 +116,8 @@ struct State {
     /// Paths as they were reported, each of which is examined once.
     looked_at: HashSet<PathBuf>,
     opened: HashSet<PathBuf>,
+    /// The processes that became a program, and whether what they start belongs to the commands.
+    processes: HashMap<u32, bool>,
     trace: Trace,
 }
 
@@ -110,7 +152,9 @@ impl Tracing {
                 trace.missing.insert(inside);
             }
             Some(inside) if is_read => {
-                let is_run = program().is_some_and(|program| is_one_of(&program, SHELLS));
+                let extension = inside.rsplit_once('.').map_or("", |(_, extension)| extension);
+                let is_run = SCRIPTS.contains(&extension)
+                    && program().is_some_and(|program| is_one_of(&program, READERS));
                 if is_run && self.is_file(&inside) {
                     trace.executed.insert(inside.clone());
                 }
@@ -128,17 +172,36 @@ impl Tracing {
         }
     }
 
-    /// Notes that a process becomes a program.
-    pub(crate) fn note_program(&self, path: &Path, cwd: &Path, arguments: &[String]) {
-        let mut executed = BTreeSet::new();
+    /// Notes that a process becomes a program. `lineage` has the number of the process and those of
+    /// its parents.
+    pub(crate) fn note_program(
+        &self,
+        path: &Path,
+        cwd: &Path,
+        arguments: &[String],
+        lineage: &[u32],
+    ) {
         let is_file = |path: &String| self.is_file(path);
-        executed.extend(self.inside(path).filter(is_file));
+        let mut executed: BTreeSet<String> =
+            self.inside(path).filter(is_file).into_iter().collect();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if is_one_of(name, INTERPRETERS) {
             let script = script(arguments).into_iter().map(|script| cwd.join(script));
             executed.extend(script.filter_map(|script| self.inside(&script)).filter(is_file));
         }
-        lock(&self.state).trace.executed.extend(executed);
+        let is_starter = is_one_of(name, READERS) || is_one_of(name, STARTERS) || is_npm(arguments);
+        let state = &mut *lock(&self.state);
+        let mut parents = lineage.iter().skip(1);
+        // The first process of a command has no known parent.
+        let belongs =
+            parents.find_map(|parent| state.processes.get(parent)).copied().unwrap_or(true);
+        if let Some(process) = lineage.first() {
+            let starts = belongs && (is_starter || !executed.is_empty());
+            state.processes.insert(*process, starts);
+        }
+        if belongs {
+            state.trace.executed.extend(executed);
+        }
     }
 
     /// Returns the path of a file in the room, unless it is in the repository.
@@ -176,6 +239,17 @@ fn is_one_of(program: &str, names: &[&str]) -> bool {
     let name = program.to_ascii_lowercase();
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     names.contains(&name)
+}
+
+/// Returns true for the package managers that are scripts of Node.
+fn is_npm(arguments: &[String]) -> bool {
+    let managers = ["npm", "npx", "yarn", "pnpm"];
+    arguments.iter().take(2).any(|argument| {
+        let first = argument.split(' ').next().unwrap_or(argument);
+        let name = first.rsplit('/').next().unwrap_or(first);
+        let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+        managers.contains(&stem.trim_end_matches("-cli"))
+    })
 }
 
 /// Returns the files that an interpreter may run: its first argument that is no option, and the
@@ -222,7 +296,7 @@ mod tests {
     #[test]
     fn a_trace_has_what_was_read_run_and_missed() {
         let room = tempfile::tempdir().unwrap();
-        for name in ["data.txt", "run.py", "lib.sh", "tool"] {
+        for name in ["data.txt", "run.py", "next.py", "lib.sh", "tool"] {
             std::fs::write(room.path().join(name), "").unwrap();
         }
         let at = Path::new("/work/project");
@@ -234,17 +308,24 @@ mod tests {
         file("sub/../lib.sh", true, "dash");
         file("conftest.py", false, "python3.11");
         file("tool", false, "python3.11");
+        file("data.txt", true, "bash");
         file(".git/config", true, "git");
         file("/usr/lib/a.py", true, "python3.11");
-        tracing.note_program(Path::new("/usr/bin/python3.11"), at, &[
-            "python3".to_owned(),
-            "run.py".to_owned(),
-            "data".to_owned(),
-        ]);
+        let start = |program: &str, arguments: &[&str], lineage: &[u32]| {
+            let arguments: Vec<String> = arguments.iter().map(|one| (*one).to_owned()).collect();
+            tracing.note_program(Path::new(program), at, &arguments, lineage);
+        };
+        start("/bin/sh", &["sh", "-c", "python3 run.py"], &[10, 9]);
+        start("/usr/bin/python3.11", &["python3", "run.py", "data"], &[11, 10, 9]);
+        start("/usr/bin/python3", &["python3", "next.py"], &[12, 11, 10, 9]);
+        start("/usr/bin/python3", &["python3", "-m", "pytest"], &[13, 10, 9]);
+        // A shell that the tests start, and their program.
+        start("/bin/sh", &["sh", "-c", "./tool"], &[14, 13, 10, 9]);
+        start("/work/project/tool", &["./tool"], &[15, 14, 13, 10, 9]);
         let trace = tracing.take();
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(trace.read, set(&["data.txt", "lib.sh"]));
-        assert_eq!(trace.executed, set(&["lib.sh", "run.py"]));
+        assert_eq!(trace.executed, set(&["lib.sh", "next.py", "run.py"]));
         assert_eq!(trace.missing, set(&["conftest.py"]));
         assert_eq!(trace.outside, BTreeSet::from([PathBuf::from("/usr/lib/a.py")]));
     }

@@ -213,8 +213,8 @@ fn observer(tracing: Tracing) -> Observer {
         Observed::File { path, use_of: FileUse::Look, .. } => {
             tracing.note_file(path, false, || None);
         }
-        Observed::Program { path, cwd, arguments } => {
-            tracing.note_program(&path, &cwd, &arguments());
+        Observed::Program { path, cwd, arguments, lineage } => {
+            tracing.note_program(&path, &cwd, &arguments(), &lineage());
         }
         _ => {}
     })

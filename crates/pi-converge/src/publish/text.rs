@@ -175,7 +175,7 @@ mod tests {
                 path: "src/\u{202e}@admin#4|x".to_owned(),
                 change: "added".to_owned(),
                 added: 1,
-                removed: 0,
+                ..FileReport::default()
             }],
             ..Report::default()
         }

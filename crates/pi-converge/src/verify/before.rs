@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Used;
+
 /// Name of the file, beside the logs of the checks.
 const FILE: &str = "before.json";
 
@@ -21,6 +23,8 @@ pub(super) struct Before {
     /// Files that the commands wrote and that look like a part of the checks, such as the output of
     /// a build configuration.
     pub(super) generated: BTreeSet<String>,
+    /// What the commands used.
+    pub(super) used: Used,
 }
 
 impl Before {

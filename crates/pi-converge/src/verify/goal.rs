@@ -56,8 +56,10 @@ const MOST_BETWEEN: usize = 4;
 pub(super) fn objects(goal: &str) -> BTreeSet<String> {
     let mut objects = BTreeSet::new();
     let mut between: Option<usize> = None;
-    for word in goal.split_whitespace() {
-        let quoted = word.trim_matches(|c: char| "`'\"()[]{}<>*,;:!?".contains(c));
+    let words: Vec<&str> = goal.split_whitespace().collect();
+    for (index, word) in words.iter().enumerate() {
+        objects.extend(object_of_make(&words[index..]));
+        let quoted = bare(word);
         let ends_sentence = word.ends_with(['.', ';', ':', '!', '?']);
         let name = quoted.trim_end_matches('.').to_lowercase();
         if ENDS.contains(&name.as_str()) {
@@ -76,6 +78,23 @@ pub(super) fn objects(goal: &str) -> BTreeSet<String> {
         }
     }
     objects
+}
+
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| "`'\"()[]{}<>*,;:!?".contains(c))
+}
+
+/// Returns the file of "make fib.py print 55", unless it only has to pass.
+fn object_of_make(words: &[&str]) -> Option<String> {
+    let [make, rest @ ..] = words else { return None };
+    let rest = rest.strip_prefix(&["the"]).unwrap_or(rest);
+    let [name, next, ..] = rest else { return None };
+    let name = bare(name);
+    let only_passes = ["pass", "succeed", "green", "work", "run", "happy", "exit", "and", "or"];
+    let is_file = name.contains('.') && !name.ends_with('.');
+    let is_made = bare(make).eq_ignore_ascii_case("make") && is_file;
+    let is_meant = is_made && !only_passes.iter().any(|word| next.starts_with(word));
+    is_meant.then(|| name.trim_start_matches("./").to_lowercase())
 }
 
 /// Returns true if the objects of a goal name a file: by its path, its name, or its name without the
@@ -112,6 +131,8 @@ mod tests {
             ("Fix calc.py so that tests/test_calc.py passes.", "tests/test_calc.py", false),
             ("Fix the failing test tests/test_calc.py.", "tests/test_calc.py", false),
             ("Make check.sh pass.", "check.sh", false),
+            ("Make `fib.py` print 55.", "fib.py", true),
+            ("Make the tests/a.py and tests/b.py pass.", "tests/a.py", false),
             ("Fix the bug. Use check.sh to test it.", "check.sh", false),
             ("Fix the bug until ./check.sh succeeds", "check.sh", false),
             ("The suite is red.", "suite.py", false),

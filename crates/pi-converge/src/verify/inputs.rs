@@ -365,7 +365,7 @@ impl Roles {
     }
 
     /// Returns true if the task or the goal permits a change of a file.
-    fn is_permitted(&self, path: &str) -> bool {
+    pub(super) fn is_permitted(&self, path: &str) -> bool {
         self.is_permitted_by_task(path)
             || self.permitted.iter().any(|pattern| pattern.names(path))
             // "Repair add.sh" is not about `tests/add.sh`.
@@ -465,6 +465,9 @@ const EXPECTATIONS: &[&str] = &[
     "testdata",
     "cassette",
     "oracle",
+    "want",
+    "known_good",
+    "known-good",
     "__snap",
 ];
 
@@ -481,7 +484,7 @@ fn is_expectation(path: &str) -> bool {
 }
 
 /// Returns true for the usual extensions of programs.
-fn is_source(path: &str) -> bool {
+pub(super) fn is_source(path: &str) -> bool {
     const SOURCES: &[&str] = &[
         "rs", "py", "js", "ts", "jsx", "tsx", "mjs", "cjs", "mts", "go", "c", "h", "cc", "cpp",
         "hpp", "java", "kt", "rb", "cs", "swift", "php", "scala", "ex", "exs", "sh", "pl", "lua",

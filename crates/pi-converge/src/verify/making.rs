@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::baseline::{Tampered, is_cache};
 use super::before::Before;
 use super::command::{Checked, CommandRun};
+use super::evidence::Used;
 use super::inputs::Role;
 use super::{Verifier, VerifyError, files, globs, json, read_text};
 use crate::contract::{Check, FileCheck, JsonCheck};
@@ -57,17 +58,23 @@ impl Verifier {
         }
         let generated = self.deciding_files(room.directory()).into_iter();
         before.generated = generated.filter(|path| !known.contains(path)).collect();
+        let commands = self.checks.iter().filter_map(|check| match check {
+            Check::Command(command) => Some(command.command.as_str()),
+            _ => None,
+        });
+        let commands: Vec<&str> = commands.collect();
+        before.used = Used::first(shell.take_trace(), &commands, &reports);
         Ok((reports, before))
     }
 
-    /// Makes all checks but reviews.
+    /// Makes all checks but reviews. Returns also what the commands used.
     pub(super) async fn make_checks(
         &self,
         room: &CleanRoom,
         name: &str,
         subject: &Subject<'_>,
         report: Report<'_>,
-    ) -> Result<Vec<CheckReport>, VerifyError> {
+    ) -> Result<(Vec<CheckReport>, Used), VerifyError> {
         let Subject { changes, tampered, result } = *subject;
         let shell = self.open_shell(room)?;
         let changed_at_first = self.baseline.differing(&self.roles, room.directory())?;
@@ -92,6 +99,7 @@ impl Verifier {
             report(&done);
             checks.push(done);
         }
+        let used = Used::last(shell.take_trace());
         drop(shell);
         let mut messages: Vec<(String, String)> = Vec::new();
         for one in tampered.iter().filter(|one| one.role == Role::Verifier) {
@@ -111,7 +119,7 @@ impl Verifier {
             report(&weakened);
             checks.push(weakened);
         }
-        Ok(checks)
+        Ok((checks, used))
     }
 
     fn run<'a>(

@@ -97,6 +97,7 @@ impl RunWorkspace {
                 change: kind.to_owned(),
                 added: diff.added,
                 removed: diff.removed,
+                read_by_checks: false,
             };
             let hash = match &change.after {
                 Some(FileState::File { hash, .. }) => hash.clone(),
@@ -140,7 +141,7 @@ impl RunWorkspace {
             let diff = diff_file(&path, &Side::Missing, &new);
             changes.diff.extend(diff.text);
             let change = "added".to_owned();
-            let report = FileReport { path, change, added: diff.added, removed: 0 };
+            let report = FileReport { path, change, added: diff.added, ..FileReport::default() };
             changes.files.push(ChangedFile {
                 report,
                 is_opaque: diff.is_opaque,

@@ -301,7 +301,7 @@ impl Judge {
             return true;
         }
         if let Some(observer) = &self.shared.observer {
-            observer.program(&image, caller::cwd(event.thread));
+            observer.program(event.thread, &image);
         }
         if let Some(refused) = self.shared.check(&image, event.thread, self.approved) {
             // If the process is gone, its number may be that of another. A permission for it

@@ -14,6 +14,7 @@ mod run_output;
 mod stuck;
 mod task;
 mod verification;
+mod watching;
 
 use std::fs;
 use std::path::PathBuf;

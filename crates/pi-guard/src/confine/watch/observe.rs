@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use pi_exec_watch::FileUse;
 
-use super::caller::Image;
+use super::caller::{self, Image};
+
+/// Most processes of a lineage.
+const MOST_PARENTS: usize = 64;
 
 /// A program that starts, or a file that a process opens or looks for. Paths are absolute, as the
 /// command sees them, with their links and `..`. A reported call may still fail.
@@ -22,6 +25,8 @@ pub enum Observed<'a> {
         cwd: PathBuf,
         /// The arguments, the name of the program first.
         arguments: &'a dyn Fn() -> Vec<String>,
+        /// Returns the numbers of the process and of those that started it, the nearest first.
+        lineage: &'a dyn Fn() -> Vec<u32>,
     },
     /// A process opens a file or looks for one.
     File {
@@ -62,9 +67,16 @@ impl Observer {
         (self.0)(Observed::File { path, use_of, program: &program });
     }
 
-    pub(super) fn program(&self, image: &Image, cwd: PathBuf) {
+    pub(super) fn program(&self, thread: u32, image: &Image) {
+        let cwd = caller::cwd(thread);
         let arguments = || image.arguments();
-        (self.0)(Observed::Program { path: cwd.join(&image.path), cwd, arguments: &arguments });
+        let lineage = || lineage(thread);
+        (self.0)(Observed::Program {
+            path: cwd.join(&image.path),
+            cwd,
+            arguments: &arguments,
+            lineage: &lineage,
+        });
     }
 }
 
@@ -72,4 +84,19 @@ impl fmt::Debug for Observer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Observer").finish_non_exhaustive()
     }
+}
+
+/// Returns the process of a thread and those that started it.
+fn lineage(thread: u32) -> Vec<u32> {
+    let mut lineage = Vec::new();
+    let mut next = Some(thread);
+    while let Some(process) = next.filter(|process| *process > 1 && lineage.len() < MOST_PARENTS) {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        let number = |name: &str| -> Option<u32> {
+            status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
+        };
+        lineage.push(number("Tgid:").unwrap_or(process));
+        next = number("PPid:");
+    }
+    lineage
 }

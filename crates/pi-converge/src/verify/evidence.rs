@@ -1,0 +1,274 @@
+//! What decides the checks, as watching them shows: the programs that they run, the files that they
+//! read, and those for which they look without finding them. Pure, apart from looking for packages.
+//!
+//! The first checks run before the agent starts, so what they use is known from commands that no
+//! change of the agent could reach.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use pi_coding_agent::Trace;
+use serde::{Deserialize, Serialize};
+
+use super::baseline::{Tampered, is_cache};
+use super::inputs::{Role, Roles, is_source, is_test};
+use crate::report::{CheckReport, Concern};
+use crate::workspace::ChangedFile;
+
+/// What the commands used before the agent started.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Used {
+    /// Files of the room that were read, and directories that were listed.
+    pub(super) read: BTreeSet<String>,
+    /// Programs and scripts of the room that the commands ran.
+    pub(super) executed: BTreeSet<String>,
+    /// Those of them that a command names.
+    pub(super) named: BTreeSet<String>,
+    /// Paths that did not exist, except for those that a command or its output names: a check that
+    /// fails because it misses a file asks for it.
+    pub(super) missing: BTreeSet<String>,
+    /// Python modules that were read from outside of the room.
+    pub(super) modules: BTreeSet<String>,
+    /// The reason why the commands were not watched.
+    pub(super) problem: Option<String>,
+}
+
+impl Used {
+    /// Derives it from a trace of the checks with the work of the run.
+    pub(super) fn last(trace: Trace) -> Self {
+        let Trace { read, executed, missing, problem, .. } = trace;
+        Self { read, executed, missing, problem, ..Self::default() }
+    }
+
+    /// Derives it from the trace and the results of the commands before the agent started.
+    pub(super) fn first(trace: Trace, commands: &[&str], reports: &[CheckReport]) -> Self {
+        let failed = reports.iter().filter(|report| !report.passed);
+        let mut texts: Vec<&str> = failed.filter_map(|report| report.output.as_deref()).collect();
+        texts.extend(commands);
+        let is_asked_for = |path: &str| names_of(path).any(|name| mentions(&texts, name));
+        let is_named = |path: &&String| commands.iter().any(|command| runs(command, path));
+        Self {
+            named: trace.executed.iter().filter(is_named).cloned().collect(),
+            missing: trace.missing.into_iter().filter(|path| !is_asked_for(path)).collect(),
+            modules: trace.outside.iter().filter_map(|path| python_module(path)).collect(),
+            read: trace.read,
+            executed: trace.executed,
+            problem: trace.problem,
+        }
+    }
+
+    /// Returns the changes of files that decide the checks, as far as names do not say it.
+    /// `last` is what the checks used with all changes, in `room`.
+    pub(super) fn tampered(
+        &self,
+        files: &[ChangedFile],
+        roles: &Roles,
+        last: &Self,
+        room: &Path,
+    ) -> Vec<Tampered> {
+        let mut tampered = Vec::new();
+        for ChangedFile { report: file, .. } in files {
+            let path = file.path.as_str();
+            let known = roles.of(path);
+            if is_cache(path) || roles.is_permitted(path) {
+                continue;
+            }
+            let (change, role) = match file.change.as_str() {
+                "added" if matches!(known, None | Some(Role::Test)) => {
+                    ("added", self.role_of_added(path, room))
+                }
+                "changed" if known.is_none() => ("changed", self.role_of_existing(path, last)),
+                "removed" if known.is_none() => ("removed", self.role_of_existing(path, last)),
+                _ => continue,
+            };
+            tampered.extend(role.map(|role| Tampered::new(path, role, change)));
+        }
+        tampered
+    }
+
+    fn role_of_existing(&self, path: &str, last: &Self) -> Option<Role> {
+        if self.named.contains(path) {
+            return Some(Role::Verifier);
+        }
+        let is_run = self.executed.contains(path) || last.executed.contains(path);
+        (is_run || self.is_compared(path, last)).then_some(Role::Test)
+    }
+
+    /// Returns true for data that checks read beside the code of the project: results to compare
+    /// with, most likely. Data that is read alone is the work itself.
+    fn is_compared(&self, path: &str, last: &Self) -> bool {
+        let is_code = |path: &&String| {
+            is_source(path) && !self.executed.contains(*path) && !last.executed.contains(*path)
+        };
+        !is_source(path)
+            && !is_derived(path)
+            && (self.read.contains(path) || last.read.contains(path))
+            && (self.read.iter().any(|path| is_code(&path))
+                || last.read.iter().any(|path| is_code(&path)))
+    }
+
+    fn role_of_added(&self, path: &str, room: &Path) -> Option<Role> {
+        let mut above = Path::new(path).ancestors().filter_map(Path::to_str);
+        let was_missed = above.any(|above| self.missing.contains(above));
+        let shadows =
+            || python_module(&room.join(path)).is_some_and(|module| self.modules.contains(&module));
+        (was_missed || shadows()).then_some(Role::Added)
+    }
+
+    /// Returns a remark if nothing was watched.
+    pub(super) fn note(&self) -> Option<String> {
+        let problem = self.problem.as_ref()?;
+        Some(format!(
+            "what the checks use is known by names alone, as they cannot be watched: {problem}"
+        ))
+    }
+
+    /// Returns true if commands read or ran a file.
+    pub(super) fn reads(&self, path: &str) -> bool {
+        self.read.contains(path) || self.executed.contains(path)
+    }
+
+    /// Returns true if commands used a path, or listed its directory.
+    pub(super) fn has(&self, path: &str) -> bool {
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        self.reads(path) || self.missing.contains(path) || self.read.contains(directory)
+    }
+}
+
+/// Combines what several parts of the runtime know about changed files: each once, with the greater
+/// role.
+pub(super) fn merge(tampered: &mut Vec<Tampered>, further: Vec<Tampered>) {
+    for one in further {
+        match tampered.iter_mut().find(|known| known.path == one.path) {
+            Some(known) => known.role = known.role.max(one.role),
+            None => tampered.push(one),
+        }
+    }
+}
+
+/// Returns the tests that the commands read before the agent started, and not any more.
+pub(super) fn unread(
+    used: &Used,
+    last: &Used,
+    changed: &BTreeSet<&str>,
+    room: &Path,
+) -> Vec<Concern> {
+    let is_unread = |path: &&String| {
+        is_test(path)
+            && is_source(path)
+            && !last.read.contains(*path)
+            && !last.executed.contains(*path)
+            && !changed.contains(path.as_str())
+            && room.join(path).is_file()
+    };
+    let reason = "the checks read this test before the run, and do not read it any more";
+    let unread = used.read.iter().filter(is_unread);
+    unread.map(|path| Concern::new(Some(path.clone()), reason)).collect()
+}
+
+/// Returns true for a file that a tool derives from others.
+fn is_derived(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    name.ends_with(".lock") || name.ends_with("-lock.json") || name.ends_with("-lock.yaml")
+}
+
+/// Returns the names by which a message or a command may speak of a path.
+fn names_of(path: &str) -> impl Iterator<Item = &str> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    [path, name, stem].into_iter().filter(|name| name.len() >= 2)
+}
+
+/// Returns true if a text has a name as a word.
+fn mentions(texts: &[&str], name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    texts.iter().any(|text| {
+        text.match_indices(name).any(|(at, _)| {
+            let before = text[..at].chars().next_back();
+            let after = text[at + name.len()..].chars().next();
+            !before.is_some_and(is_word) && !after.is_some_and(is_word)
+        })
+    })
+}
+
+/// Returns true if a command names a file that it runs, by its path or as a module.
+fn runs(command: &str, path: &str) -> bool {
+    let is_separator = |c: char| c.is_whitespace() || ";|&()<>{}\"'`=,$".contains(c);
+    command.split(is_separator).filter(|word| !word.is_empty()).any(|word| {
+        let word = word.strip_prefix("./").unwrap_or(word);
+        let module = word.replace('.', "/");
+        let ends = |end: &str| {
+            path.strip_suffix(end).is_some_and(|start| start.is_empty() || start.ends_with('/'))
+        };
+        ends(word) || ends(&format!("{module}.py")) || ends(&format!("{module}/__main__.py"))
+    })
+}
+
+/// Returns the name of the module of highest level that a Python file belongs to.
+fn python_module(path: &Path) -> Option<String> {
+    let extension = path.extension()?.to_str()?;
+    if !["py", "pyc", "so"].contains(&extension) {
+        return None;
+    }
+    let mut directory = path.parent()?;
+    if directory.file_name().is_some_and(|name| name == "__pycache__") {
+        directory = directory.parent()?;
+    }
+    let mut module = path.file_name()?.to_str()?;
+    while directory.join("__init__.py").is_file() {
+        module = directory.file_name()?.to_str()?;
+        directory = directory.parent()?;
+    }
+    let name = module.split_once('.').map_or(module, |(name, _)| name);
+    (name != "__init__" && name != "__main__").then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn commands_and_messages_name_files() {
+        let cases = [
+            ("./bench --minimum 2.0", "bench", true),
+            ("python3 scripts/run.py", "scripts/run.py", true),
+            ("cd sub && ./run.sh", "sub/run.sh", true),
+            ("python3 -m tools.accept", "tools/accept.py", true),
+            ("python3 -m tools", "tools/__main__.py", true),
+            ("make check", "scripts/check.sh", false),
+            ("./bench", "workbench", false),
+        ];
+        for (command, path, expected) in cases {
+            assert_eq!(runs(command, path), expected, "{command}: {path}");
+        }
+        let output = ["No module named 'lexer' in app_test.py"];
+        for (path, expected) in [("src/lexer.py", true), ("app.py", false), ("lex.py", false)] {
+            assert_eq!(names_of(path).any(|name| mentions(&output, name)), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn modules_are_known_by_their_highest_package() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |path: &str| directory.path().join(path);
+        std::fs::create_dir_all(at("pkg/inner/__pycache__")).unwrap();
+        for file in ["pkg/__init__.py", "pkg/inner/__init__.py"] {
+            std::fs::write(at(file), "").unwrap();
+        }
+        let cases = [
+            ("json.py", Some("json")),
+            ("__pycache__/json.cpython-311.pyc", Some("json")),
+            ("pkg/a.py", Some("pkg")),
+            ("pkg/__init__.py", Some("pkg")),
+            ("pkg/inner/__pycache__/b.cpython-311.pyc", Some("pkg")),
+            ("_x.cpython-311-x86_64-linux-gnu.so", Some("_x")),
+            ("json.txt", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(python_module(&at(path)).as_deref(), expected, "{path}");
+        }
+    }
+}
