@@ -82,6 +82,8 @@ pub(crate) struct Verification {
     pub(crate) checks: Vec<CheckReport>,
     /// The changes of the run.
     pub(crate) changes: Changes,
+    /// The changed files that the checks read or run.
+    pub(crate) read: BTreeSet<String>,
     /// Remarks for the report.
     pub(crate) notes: Vec<String>,
     /// Reasons why a person should look at checks that pass, or that pass with the tests of the run.
@@ -187,7 +189,7 @@ impl Verifier {
         result: Option<&Value>,
         report: &(dyn Fn(&CheckReport) + Send + Sync),
     ) -> Result<Verification, VerifyError> {
-        let mut changes = self.workspace.changes()?;
+        let changes = self.workspace.changes()?;
         let mut tampered = self.baseline.compare(&self.roles, &changes)?;
         evidence::merge(&mut tampered, self.changed_inline(&changes)?);
         evidence::merge(&mut tampered, self.changed_evidence(&changes, &Used::default()));
@@ -248,23 +250,20 @@ impl Verifier {
             concerns.push(Concern::new(
                 None,
                 match changes.files.is_empty() {
-                    true => {
-                        "the checks failed before the run and pass now, but the run changed no file"
-                    }
+                    true => "the checks failed before the run and pass now, but it changed no file",
                     false => {
-                        "the checks failed before the run and pass now, but they use no file that \
-                              the run changed"
+                        "the checks failed before the run and pass now, but they use no file \
+                         that it changed"
                     }
                 },
             ));
         }
         notes.extend(self.before.used.note());
-        for file in &mut changes.files {
-            let path = &file.report.path;
-            file.report.read_by_checks = self.before.used.reads(path) || used.reads(path);
-        }
+        let paths = changes.files.iter().map(|file| &file.report.path);
+        let is_read = |path: &&String| self.before.used.reads(path) || used.reads(path);
+        let read = paths.filter(is_read).cloned().collect();
         self.add_review(&mut checks, &changes, report).await?;
-        Ok(Verification { checks, changes, notes, concerns, passes_as_reported })
+        Ok(Verification { checks, changes, read, notes, concerns, passes_as_reported })
     }
 
     /// Creates a room with the changes of the run, and with other versions of some files.

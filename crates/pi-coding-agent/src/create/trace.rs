@@ -75,6 +75,8 @@ pub struct Trace {
     pub executed: BTreeSet<String>,
     /// Paths of the room that were looked for and did not exist.
     pub missing: BTreeSet<String>,
+    /// Paths of the room that exist and were looked for, such as those that a command tests.
+    pub looked_at: BTreeSet<String>,
     /// Files outside of the room that were read.
     pub outside: BTreeSet<PathBuf>,
     /// The reason why nothing was watched.
@@ -87,6 +89,7 @@ impl Trace {
         self.read.extend(other.read);
         self.executed.extend(other.executed);
         self.missing.extend(other.missing);
+        self.looked_at.extend(other.looked_at);
         self.outside.extend(other.outside);
         self.problem = self.problem.take().or(other.problem);
     }
@@ -160,10 +163,13 @@ impl Tracing {
                 }
                 trace.read.insert(inside);
             }
-            None if is_read => {
+            Some(inside) => {
+                trace.looked_at.insert(inside);
+            }
+            None if is_read && !normal(&path).starts_with(&self.seen_at) => {
                 trace.outside.insert(normal(&path));
             }
-            _ => {}
+            None => {}
         }
         if is_read {
             state.opened.insert(path);
@@ -327,6 +333,7 @@ mod tests {
         assert_eq!(trace.read, set(&["data.txt", "lib.sh"]));
         assert_eq!(trace.executed, set(&["lib.sh", "next.py", "run.py"]));
         assert_eq!(trace.missing, set(&["conftest.py"]));
+        assert_eq!(trace.looked_at, set(&["tool"]));
         assert_eq!(trace.outside, BTreeSet::from([PathBuf::from("/usr/lib/a.py")]));
     }
 }

@@ -1,6 +1,7 @@
 //! The workspace of a run over its attempts: prepared, verified, and at the end kept, brought back
 //! or undone.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use pi_coding_agent::{AgentOptions, Environment};
@@ -29,6 +30,8 @@ pub(crate) struct Work {
     candidates: Vec<Candidate>,
     /// The attempt had changed a file at its last verification.
     pub(super) has_changes: bool,
+    /// The changed files that the checks read at the last verification.
+    read_by_checks: BTreeSet<String>,
     /// The diff at the last verification.
     last_diff: Option<Vec<u8>>,
     /// Reasons why a person should look at the result.
@@ -218,6 +221,7 @@ impl Running {
         self.work.has_changes = !done.changes.files.is_empty();
         self.checks = self.result_check().into_iter().chain(done.checks).collect();
         self.work.concerns = done.concerns;
+        self.work.read_by_checks = done.read;
         self.options.tape.record("checks", &self.checks);
         self.options.tape.record("changed", &self.work.has_changes);
         self.options.tape.record("concerns", &self.work.concerns);
@@ -349,6 +353,9 @@ impl Running {
     /// Adds the changes to the report, and the whole diff to the run directory.
     fn describe(&mut self, changes: &Changes) {
         self.work.files = changes.reports();
+        for file in &mut self.work.files {
+            file.read_by_checks = self.work.read_by_checks.contains(&file.path);
+        }
         if changes.diff.is_empty() {
             return;
         }

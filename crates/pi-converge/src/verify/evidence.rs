@@ -28,6 +28,8 @@ pub(super) struct Used {
     /// Paths that did not exist, except for those that a command or its output names: a check that
     /// fails because it misses a file asks for it.
     pub(super) missing: BTreeSet<String>,
+    /// Paths that were looked for, and found or not.
+    pub(super) looked_for: BTreeSet<String>,
     /// Python modules that were read from outside of the room.
     pub(super) modules: BTreeSet<String>,
     /// The reason why the commands were not watched.
@@ -37,24 +39,25 @@ pub(super) struct Used {
 impl Used {
     /// Derives it from a trace of the checks with the work of the run.
     pub(super) fn last(trace: Trace) -> Self {
-        let Trace { read, executed, missing, problem, .. } = trace;
-        Self { read, executed, missing, problem, ..Self::default() }
+        let Trace { read, executed, missing, mut looked_at, problem, .. } = trace;
+        looked_at.extend(missing);
+        Self { read, executed, looked_for: looked_at, problem, ..Self::default() }
     }
 
     /// Derives it from the trace and the results of the commands before the agent started.
     pub(super) fn first(trace: Trace, commands: &[&str], reports: &[CheckReport]) -> Self {
+        let (missing, modules) = (trace.missing.clone(), trace.outside.clone());
+        let used = Self::last(trace);
         let failed = reports.iter().filter(|report| !report.passed);
         let mut texts: Vec<&str> = failed.filter_map(|report| report.output.as_deref()).collect();
         texts.extend(commands);
         let is_asked_for = |path: &str| names_of(path).any(|name| mentions(&texts, name));
         let is_named = |path: &&String| commands.iter().any(|command| runs(command, path));
         Self {
-            named: trace.executed.iter().filter(is_named).cloned().collect(),
-            missing: trace.missing.into_iter().filter(|path| !is_asked_for(path)).collect(),
-            modules: trace.outside.iter().filter_map(|path| python_module(path)).collect(),
-            read: trace.read,
-            executed: trace.executed,
-            problem: trace.problem,
+            named: used.executed.iter().filter(is_named).cloned().collect(),
+            missing: missing.into_iter().filter(|path| !is_asked_for(path)).collect(),
+            modules: modules.iter().filter_map(|path| python_module(path)).collect(),
+            ..used
         }
     }
 
@@ -132,7 +135,7 @@ impl Used {
     /// Returns true if commands used a path, or listed its directory.
     pub(super) fn has(&self, path: &str) -> bool {
         let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        self.reads(path) || self.missing.contains(path) || self.read.contains(directory)
+        self.reads(path) || self.looked_for.contains(path) || self.read.contains(directory)
     }
 }
 
@@ -226,8 +229,6 @@ fn python_module(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use pretty_assertions::assert_eq;
-
     use super::*;
 
     #[test]

@@ -115,7 +115,8 @@ fn failures_go_back_to_the_agent() {
     assert_eq!(run.report["provesNothing"], false);
     assert_eq!(
         run.report["files"],
-        json!([{"path": "value", "change": "changed", "added": 1, "removed": 1}])
+        json!([{"path": "value", "change": "changed", "added": 1, "removed": 1,
+            "readByChecks": true}])
     );
     assert!(run.report["diff"].as_str().unwrap().contains("-wrong\n+right\n"));
 }

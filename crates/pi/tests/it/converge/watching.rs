@@ -5,7 +5,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::adversary::run;
+use super::adversary::{run, run_with};
+use super::commands;
+use crate::scenarios::format::Reply;
+use crate::scenarios::server::Server;
 use crate::test_env::TestEnv;
 
 /// A benchmark that measures a program.
@@ -113,18 +116,20 @@ fn what_a_check_runs_or_misses_is_a_part_of_it() {
 #[test]
 fn a_check_that_turns_green_by_itself_is_noticed() {
     let env = project();
-    let count = env.agent().join("count");
-    fs::create_dir_all(env.agent()).unwrap();
-    fs::write(&count, "").unwrap();
-    // The check has something outside of the workspace that makes it pass the second time.
-    let check = format!("test -s calc.py && test $(wc -c < {0}) -gt 0", count.display());
-    let action = "echo done > notes";
-    let contract = json!({"goal": "Repair add.", "verify": [{"command": check}],
-        "attempts": {"rounds": 1}, "policy": {"writable": [env.agent()]}});
-    let contract_action = format!("{action}; echo x > {}", count.display());
-    let run = run(&env, &[&contract_action], contract);
+    let outside = env.project().parent().unwrap().join("outside");
+    fs::write(&outside, "").unwrap();
+    let check = format!("test -s {}", outside.display());
+    // Something outside of the workspace makes the check pass the second time.
+    let server = Server::choosing(move |_, index| {
+        fs::write(&outside, "x").unwrap();
+        match index {
+            0 => commands(&[("c", "echo done > notes")]),
+            _ => Reply::Text("Done.".to_owned()),
+        }
+    });
+    let run = run_with(&env, server.unwrap(), contract(&check, "Repair add."));
     assert_eq!(run.code, Some(17), "{}", run.stderr);
-    assert!(run.stderr.contains("they use no file that the run changed"), "{}", run.stderr);
+    assert!(run.stderr.contains("they use no file that it changed"), "{}", run.stderr);
 }
 
 #[test]
