@@ -6,6 +6,7 @@
 
 mod agent;
 mod approver;
+mod at_limit;
 mod attempt;
 mod calls;
 mod continuation;

@@ -47,6 +47,11 @@ impl Tape {
         }
     }
 
+    /// Returns false in a replay whose recording does not have the next fact of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        !matches!(self, Self::Replay(player) if !player.is_live() && !player.has_observed(name))
+    }
+
     /// Records a fact that decides how the run continues.
     pub(crate) fn record(&self, name: &str, value: &impl Serialize) {
         if let Self::Record(recorder) = self {

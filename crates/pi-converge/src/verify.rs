@@ -24,7 +24,7 @@ mod weakening;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use pi_agent::{Budget, CancelToken};
+use pi_agent::{Budget, CancelToken, Limit};
 use pi_coding_agent::{AgentOptions, CreateError};
 use serde_json::Value;
 
@@ -120,11 +120,13 @@ pub(crate) struct VerifierParts<'a> {
     pub(crate) interrupt: CancelToken,
 }
 
-/// The position of a verification in a run, for the names of logs.
+/// The position of a verification in a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     pub(crate) attempt: u32,
     pub(crate) round: u32,
+    /// The limit at which the agent was ended: no model can be asked any more.
+    pub(crate) limit: Option<Limit>,
 }
 
 impl Verifier {
@@ -193,7 +195,7 @@ impl Verifier {
         let mut tampered = self.baseline.compare(&self.roles, &changes)?;
         evidence::merge(&mut tampered, self.changed_inline(&changes)?);
         evidence::merge(&mut tampered, self.changed_evidence(&changes, &Used::default()));
-        let Round { attempt, round } = round;
+        let Round { attempt, round, limit } = round;
         let name = format!("{attempt}-{round}");
         let room = self.room(&changes, &tampered)?;
         let subject = Subject { changes: &changes, tampered: &tampered, result };
@@ -262,7 +264,7 @@ impl Verifier {
         let paths = changes.files.iter().map(|file| &file.report.path);
         let is_read = |path: &&String| self.before.used.reads(path) || used.reads(path);
         let read = paths.filter(is_read).cloned().collect();
-        self.add_review(&mut checks, &changes, report).await?;
+        self.add_review(&mut checks, &changes, limit, report).await?;
         Ok(Verification { checks, changes, read, notes, concerns, passes_as_reported })
     }
 
@@ -349,20 +351,27 @@ impl Verifier {
         &self,
         checks: &mut Vec<CheckReport>,
         changes: &Changes,
+        limit: Option<Limit>,
         report: &(dyn Fn(&CheckReport) + Send + Sync),
     ) -> Result<(), VerifyError> {
         for check in &self.checks {
             let Check::Review(one) = check else { continue };
-            let mut done = if checks.iter().all(|check| check.passed) {
+            let reason = match limit {
+                Some(limit) => {
+                    Some(format!("not reviewed, because the run reached its limit: {limit}"))
+                }
+                None if checks.iter().all(|check| check.passed) => None,
+                None => Some("not reviewed, because another check failed".to_owned()),
+            };
+            let mut done = if let Some(reason) = reason {
+                let (kind, failures) = ("review".to_owned(), vec![reason]);
+                CheckReport { kind, skipped: true, failures, ..CheckReport::default() }
+            } else {
                 let diff = changes.text();
                 let work = Reviewed { goal: &self.goal, diff: &diff, checks };
                 let made =
                     review::review(&one.review, work, &self.options, &self.budget, &self.interrupt);
                 Box::pin(made).await.map_err(VerifyError::Stopped)?
-            } else {
-                let failures = vec!["not reviewed, because another check failed".to_owned()];
-                let kind = "review".to_owned();
-                CheckReport { kind, skipped: true, failures, ..CheckReport::default() }
             };
             done.name = check.name();
             report(&done);

@@ -151,6 +151,13 @@ impl Player {
         found
     }
 
+    /// Returns true if the recording has another fact of this name.
+    pub(crate) fn has_observed(&self, name: &str) -> bool {
+        let position = self.state().observations.get(name).copied().unwrap_or_default();
+        let recorded = self.0.recording.observations.get(name);
+        recorded.is_some_and(|all| all.len() > position)
+    }
+
     /// Returns true if a difference was found.
     pub(crate) fn has_diverged(&self) -> bool {
         self.state().divergence.is_some()

@@ -15,7 +15,7 @@ use crate::outcome::Outcome;
 use crate::report::AttemptReport;
 use crate::stuck::Watch;
 use crate::tape::Tape;
-use crate::verify::{FeedbackProgress, feedback, proves_nothing};
+use crate::verify::{FeedbackProgress, Round, feedback, proves_nothing};
 
 /// Concerns that the reason of an outcome names.
 const CONCERNS: usize = 3;
@@ -97,15 +97,20 @@ impl Running {
             self.state.round = attempt.rounds;
             self.refusals.begin_round();
             self.options.report_progress(&Progress::Round { number: attempt.rounds });
-            if let Err(ended) = self.prompt(runtime, session, &prompt).await {
-                return ended;
-            }
+            let limit = match self.prompt(runtime, session, &prompt).await {
+                Ok(()) => None,
+                Err(ended) => match self.checked_limit(&ended) {
+                    Some(limit) => Some(limit),
+                    None => return ended,
+                },
+            };
             // Nothing of the agent runs while its work is checked.
             if let Some(background) = session.workspace().background() {
                 background.stop_all().await;
             }
             self.options.report_progress(&Progress::Verifying);
-            let verdict = match Box::pin(self.verify(attempt.number, attempt.rounds)).await {
+            let round = Round { attempt: attempt.number, round: attempt.rounds, limit };
+            let verdict = match Box::pin(self.verify(round)).await {
                 Ok(verdict) => verdict,
                 Err(ended) => return self.interrupted().unwrap_or(ended),
             };
@@ -113,6 +118,9 @@ impl Running {
             attempt.failed = failed.map(|check| check.name.clone()).collect();
             if let Some(ended) = self.interrupted() {
                 return ended;
+            }
+            if let Some(limit) = limit {
+                return self.ended_at_limit(limit, verdict);
             }
             let rounds = self.contract.attempts.rounds();
             match verdict {
@@ -163,7 +171,7 @@ impl Running {
     }
 
     /// Describes the success.
-    fn converged(&self) -> String {
+    pub(super) fn converged(&self) -> String {
         let count = self.checks.len();
         match count {
             0 => "The agent has ended. The task has no checks, so nothing was verified.".to_owned(),
@@ -177,7 +185,7 @@ impl Running {
 
     /// Returns the end of a run whose checks pass and at which a person should look, unless the
     /// contract accepts it without.
-    fn needs_review(&self) -> Ended {
+    pub(super) fn needs_review(&self) -> Ended {
         let reasons = self.work.concerns.iter().take(CONCERNS).map(|concern| match &concern.file {
             Some(file) => format!("{file}: {}", concern.reason),
             None => concern.reason.clone(),
@@ -196,7 +204,7 @@ impl Running {
     }
 
     /// Describes the failed checks.
-    fn failed(&self) -> String {
+    pub(super) fn failed(&self) -> String {
         let failed = self.checks.iter().filter(|check| check.failed());
         let failed: Vec<String> = failed
             .map(|check| match check.failures.first() {
@@ -264,7 +272,12 @@ impl Running {
         match end.run.map_err(Ended::from)? {
             LoopOutcome::Completed => {}
             LoopOutcome::Suspended => return Err(self.suspended(session)),
-            LoopOutcome::Limit { limit } => return Err(Ended::at_limit(limit)),
+            LoopOutcome::Limit { limit } => {
+                if let Some(Ok(value)) = end.result {
+                    self.result = Some(Arc::unwrap_or_clone(value));
+                }
+                return Err(Ended::at_limit(limit));
+            }
             LoopOutcome::Failed { error } => {
                 return Err(Ended::new(Outcome::of_provider_failure(&error), error));
             }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use pi_agent::Limit;
 use pi_coding_agent::session::{InvalidOutput, OutputContract, ResultCollector};
 use serde_json::Value;
 
@@ -46,9 +47,12 @@ impl Running {
         Ok(())
     }
 
-    /// Returns the check of the result, which was collected; `None` if the contract has no schema.
-    pub(super) fn result_check(&self) -> Option<CheckReport> {
-        self.collector.as_ref().map(|_| output_check(Vec::new()))
+    /// Returns the check of the result, which only a limit can have prevented; `None` if the
+    /// contract has no schema.
+    pub(super) fn result_check(&self, limit: Option<Limit>) -> Option<CheckReport> {
+        let missing = limit.filter(|_| self.result.is_none());
+        let failure = missing.map(|limit| format!("no result before the limit: {limit}"));
+        self.collector.as_ref().map(|_| output_check(failure.into_iter().collect()))
     }
 
     /// Ends a round without a valid result. The last one is saved.

@@ -203,7 +203,7 @@ impl Running {
     }
 
     /// Makes the checks of the contract.
-    pub(super) async fn verify(&mut self, attempt: u32, round: u32) -> Result<Verdict, Ended> {
+    pub(super) async fn verify(&mut self, round: Round) -> Result<Verdict, Ended> {
         if let Some(checks) = self.options.tape.replayed("checks") {
             self.checks = checks;
             self.work.has_changes = self.options.tape.replayed("changed").unwrap_or_default();
@@ -216,10 +216,11 @@ impl Running {
         let report =
             |check: &CheckReport| options.report_progress(&Progress::Checked(check.clone()));
         let result = self.result.as_ref();
-        let done = current.verifier.verify(Round { attempt, round }, result, &report).await?;
+        let done = current.verifier.verify(round, result, &report).await?;
         current.lines = done.changes.lines();
         self.work.has_changes = !done.changes.files.is_empty();
-        self.checks = self.result_check().into_iter().chain(done.checks).collect();
+        let of_result = self.result_check(round.limit);
+        self.checks = of_result.into_iter().chain(done.checks).collect();
         self.work.concerns = done.concerns;
         self.work.read_by_checks = done.read;
         self.options.tape.record("checks", &self.checks);

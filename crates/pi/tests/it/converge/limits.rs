@@ -1,11 +1,14 @@
-//! Each limit of a contract: exact between turns, in the middle of an answer, and of a tool call.
+//! Each limit of a contract: exact between turns, in the middle of an answer, and of a tool call. The
+//! checks are made at a limit, too.
 
 use std::fs;
 
+use pi_guard::confine::ConfinementLevel;
 use serde_json::{Value, json};
 
 use super::{configure, run_file};
 use crate::bad_input::{Finished, finish};
+use crate::guard::rung;
 use crate::scenarios::format::{Call, Part, Reply};
 use crate::scenarios::server::Server;
 use crate::test_env::TestEnv;
@@ -23,6 +26,14 @@ fn run(
     limits: &Value,
     choose: impl Fn(usize) -> Reply + Send + Sync + 'static,
 ) -> (Finished, Value, usize) {
+    run_task(&json!({ "limits": limits }), choose)
+}
+
+/// Runs a contract with these fields.
+fn run_task(
+    fields: &Value,
+    choose: impl Fn(usize) -> Reply + Send + Sync + 'static,
+) -> (Finished, Value, usize) {
     let env = TestEnv::new();
     let server = Server::choosing(move |_, number| choose(number)).unwrap();
     configure(&env, &server);
@@ -31,7 +42,8 @@ fn run(
     file["providers"]["mock"]["models"][0]["cost"] =
         json!({ "input": 100, "output": 1000, "cacheRead": 0, "cacheWrite": 0 });
     fs::write(&models, file.to_string()).unwrap();
-    let task = json!({ "goal": "Work.", "limits": limits });
+    let mut task = fields.clone();
+    task["goal"] = "Work.".into();
     fs::write(env.project().join("task.json"), task.to_string()).unwrap();
     let finished = finish(env.command(&["run", "task.json"]), &[]);
     let report = run_file(&env, "report.json");
@@ -102,6 +114,37 @@ fn a_limit_ends_a_tool_in_the_middle() {
         assert_eq!(ended.2, 1, "{limit}");
         let bytes = ended.1["limits"]["spent"]["outputBytes"].as_u64().unwrap();
         assert!(bytes < 90_000_000, "the command went on: {bytes}");
+    }
+}
+
+#[test]
+fn checks_are_made_at_a_limit_that_is_no_time() {
+    if rung() == ConfinementLevel::None {
+        return;
+    }
+    const WORK: &str = "echo right > value";
+    let check = json!({ "command": "grep right value" });
+    let review = json!({ "review": { "rubric": "Is it right?" } });
+    let table = [
+        (json!({ "turns": 1 }), WORK, vec![&check], 0, "Finished at the limit of 1 turns."),
+        (json!({ "tool_calls": 1 }), WORK, vec![&check], 0, "at the limit of 1 tool calls."),
+        (json!({ "tokens": 1000 }), WORK, vec![&check], 0, "at the limit of 1000 tokens."),
+        (json!({ "cost_usd": 0.1 }), WORK, vec![&check], 0, "Finished at the limit of $0.1."),
+        (json!({ "turns": 1 }), "true", vec![&check], 4, "its limit: turns. Checks failed: grep"),
+        (json!({ "turns": 1 }), WORK, vec![&check, &review], 4, "no model was left for: review."),
+        (json!({ "turns": 1 }), WORK, vec![], 4, "The run reached its limit: turns."),
+        (json!({ "wall": "2s" }), "tail -f /dev/null", vec![&check], 4, "limit: wall time."),
+    ];
+    for (limits, script, verify, code, reason) in table {
+        let made = if limits["wall"].is_null() { verify.len() } else { 0 };
+        let task = json!({ "limits": limits, "verify": verify });
+        let (finished, report, requests) = run_task(&task, move |number| command(number, script));
+        assert_eq!(finished.code, Some(code), "{limits}: {finished:?}");
+        let text = report["reason"].as_str().unwrap();
+        assert!(text.contains(reason), "{limits}: {text}");
+        assert_eq!(report["checks"].as_array().unwrap().len(), made, "{limits}: {report}");
+        assert!(!report["limits"]["reached"].is_null(), "{limits}");
+        assert!(requests <= 2, "{limits}");
     }
 }
 
