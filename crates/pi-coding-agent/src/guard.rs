@@ -173,6 +173,23 @@ impl Guard {
         }
     }
 
+    /// Returns the workspace for a command of the user that needs these variables, although they
+    /// look like secrets.
+    pub(crate) fn workspace_with_variables(
+        &self,
+        workspace: &Arc<Workspace>,
+        command: &str,
+        variables: &[String],
+    ) -> Result<Arc<Workspace>, String> {
+        let is_filtered = self.confined().is_some() && !self.plan.approval_lifts_sandbox;
+        if variables.is_empty() || !is_filtered {
+            return Ok(self.user_workspace(workspace, command));
+        }
+        let watching = self.watching(&[command.to_owned()], true, true);
+        let host = self.sandbox.host(Some(&Escalation::Variables(variables.to_vec())), watching)?;
+        Ok(Arc::new((**workspace).clone().with_executor(Arc::new(host))))
+    }
+
     /// Returns a test for files whose content searches must leave out.
     pub(crate) fn unreadable(self: &Arc<Self>) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         let guard = Arc::downgrade(self);

@@ -83,6 +83,10 @@ pub struct Contract {
     /// nothing. True by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify_before: Option<bool>,
+    /// Names of environment variables that all command checks get although they look like secrets.
+    /// The agent does not get them.
+    #[serde(default)]
+    pub check_env: Vec<String>,
     /// Patterns of files that decide the checks and that the run may change all the same. Unlike
     /// `allowed`, the list restricts nothing.
     #[serde(default)]

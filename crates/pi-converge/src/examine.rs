@@ -13,7 +13,7 @@ use crate::contract::Contract;
 use crate::outcome::Outcome;
 use crate::report::CheckReport;
 use crate::run::{Ended, RunOptions, agent_options, load_agent};
-use crate::verify::{Verifier, VerifierParts, VerifyError, proves_nothing};
+use crate::verify::{Verifier, VerifierParts, VerifyError, missing_variables, proves_nothing};
 use crate::workspace::{RunWorkspace, WorkspacePlaces};
 
 /// The result of an examination.
@@ -249,6 +249,11 @@ async fn examine_checks(
     run_directory: &Path,
     found: &mut Examination,
 ) -> Result<(), VerifyError> {
+    let missing = missing_variables(contract, agent.environment());
+    if !missing.is_empty() {
+        found.add_ended("verify", VerifyError::Variables(missing).into());
+        return Ok(());
+    }
     let mut verifier = Verifier::new(VerifierParts {
         contract,
         workspace,
@@ -263,6 +268,12 @@ async fn examine_checks(
     }
     let checks = Box::pin(verifier.before(&|_| {})).await?;
     for check in &checks {
+        // The check may fail for other reasons, too. No one knows before the sandbox permits it.
+        if let Some(denied) = check.denied.first() {
+            let message = format!("`{}` fails because {denied}", check.name);
+            found.add("verify", Verdict::Problem, message);
+            continue;
+        }
         match check.exit_code {
             Some(code @ (126 | 127)) => {
                 let output = check.output.as_deref().unwrap_or_default().trim();

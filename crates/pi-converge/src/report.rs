@@ -145,6 +145,9 @@ pub struct CheckReport {
     pub skipped: bool,
     /// What failed, one sentence each.
     pub failures: Vec<String>,
+    /// What the sandbox denied to a command that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<Denied>,
     /// Findings with a place, for annotations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -162,6 +165,30 @@ impl CheckReport {
     /// Returns true if the check was made and failed.
     pub fn failed(&self) -> bool {
         !self.passed && !self.skipped
+    }
+}
+
+/// Something that the sandbox denied to a check, which may be the reason why it failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Denied {
+    /// The path, the host, the variable or the operation.
+    pub target: String,
+    /// The rule behind the denial.
+    pub rule: String,
+    /// The option of `pi run` that permits it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+impl std::fmt::Display for Denied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the sandbox denied {}: {}", self.target, self.rule)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "; add {remedy}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod baseline;
 mod before;
 mod command;
 mod counts;
+mod denied;
 mod evidence;
 mod feedback;
 mod files;
@@ -25,7 +26,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pi_agent::{Budget, CancelToken, Limit};
-use pi_coding_agent::{AgentOptions, CreateError};
+use pi_coding_agent::{AgentOptions, CreateError, Environment};
 use serde_json::Value;
 
 use baseline::{Baseline, Tampered, Version};
@@ -64,6 +65,12 @@ pub(crate) enum VerifyError {
         .0.join(", ")
     )]
     Unmatched(Vec<String>),
+    /// Variables that checks need are not set.
+    #[error(
+        "checks need variables that are not set: {}; set them, or remove them from env and --check-env",
+        .0.join(", ")
+    )]
+    Variables(Vec<String>),
     /// The workspace cannot be compared, or no room can be made of it.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
@@ -96,6 +103,8 @@ pub(crate) struct Verification {
 #[derive(Debug)]
 pub(crate) struct Verifier {
     checks: Vec<Check>,
+    /// Variables that all commands get although they look like secrets.
+    variables: Vec<String>,
     goal: String,
     workspace: RunWorkspace,
     rooms: Rooms,
@@ -134,6 +143,10 @@ impl Verifier {
     pub(crate) fn new(parts: VerifierParts<'_>) -> Result<Self, VerifyError> {
         let VerifierParts { contract, workspace, directory, mut options, budget, interrupt } =
             parts;
+        let missing = missing_variables(contract, options.environment());
+        if !missing.is_empty() {
+            return Err(VerifyError::Variables(missing));
+        }
         let root = workspace.root().to_owned();
         let read = |path: &str| read_text(&root.join(path));
         let start = workspace.baseline()?;
@@ -146,6 +159,7 @@ impl Verifier {
         options.project = options.project.in_directory(&root);
         Ok(Self {
             checks: contract.verify.clone(),
+            variables: contract.check_env.clone(),
             goal: contract.goal.clone(),
             workspace: workspace.clone(),
             rooms: workspace.rooms()?,
@@ -409,6 +423,19 @@ fn read_text(path: &Path) -> Option<String> {
         return None;
     }
     String::from_utf8(std::fs::read(path).ok()?).ok()
+}
+
+/// Returns the variables that checks need and that are not set.
+pub(crate) fn missing_variables(contract: &Contract, environment: &Environment) -> Vec<String> {
+    let of_checks = contract.verify.iter().filter_map(|check| match check {
+        Check::Command(check) => Some(&check.env),
+        _ => None,
+    });
+    let mut names: Vec<String> = of_checks.flatten().chain(&contract.check_env).cloned().collect();
+    names.retain(|name| !environment.variables.contains_key(name));
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// Returns true if every check was green before the agent started, so that green checks at the end

@@ -87,7 +87,7 @@ use crate::protected::{self, Protection};
 
 pub use confined::{Command, Confined};
 pub use covers::remove_stale_covers;
-pub use denial::{Denial, DenialTarget, explain_denial};
+pub use denial::{Denial, DenialTarget, explain_denial, explain_denials};
 pub use detect::{Machine, exec_watch_problem};
 pub use environment::without_secrets;
 pub use error::ConfineError;
@@ -123,6 +123,9 @@ pub struct Confinement {
     pub home: Option<PathBuf>,
     /// Names of environment variables with secrets, besides those recognized by their name.
     pub secret_variables: Vec<String>,
+    /// Names of environment variables that commands keep although they look like secrets.
+    #[serde(default)]
+    pub kept_variables: Vec<String>,
     /// The socket of the [`Proxy`] that leads to named hosts, required for [`Network::Hosts`] and
     /// ignored otherwise.
     #[serde(default)]
@@ -237,6 +240,7 @@ impl Confinement {
             hidden: Vec::new(),
             home: None,
             secret_variables: Vec::new(),
+            kept_variables: Vec::new(),
             proxy: None,
             forbidden_programs: Vec::new(),
             limits: Limits::default(),

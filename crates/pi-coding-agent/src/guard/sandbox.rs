@@ -38,6 +38,8 @@ pub(super) enum Escalation {
     WritableRoot(PathBuf),
     /// The command can access any host.
     Network,
+    /// The command gets these variables, although they look like secrets.
+    Variables(Vec<String>),
     /// The command runs without the sandbox.
     NoSandbox,
 }
@@ -47,6 +49,7 @@ impl fmt::Display for Escalation {
         match self {
             Self::WritableRoot(path) => write!(f, "with {} writable", path.display()),
             Self::Network => f.write_str("with the network"),
+            Self::Variables(names) => write!(f, "with the variables {}", names.join(", ")),
             Self::NoSandbox => f.write_str("without the sandbox"),
         }
     }
@@ -183,6 +186,9 @@ impl Sandbox {
                 let mut confinement = created.confinement.clone();
                 match (escalation, &mut confinement.mode) {
                     (Escalation::Network, _) => confinement.network = Network::On,
+                    (Escalation::Variables(names), _) => {
+                        confinement.kept_variables.clone_from(names);
+                    }
                     (Escalation::WritableRoot(root), Mode::WorkspaceWrite { extra_roots, .. }) => {
                         extra_roots.push(root.clone());
                     }

@@ -36,6 +36,10 @@ pub struct CommandCheck {
     /// Time limit; 30 minutes by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Time>,
+    /// Names of environment variables that the command gets although they look like secrets. The
+    /// agent does not get them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
 }
 
 /// The expected result of a command.

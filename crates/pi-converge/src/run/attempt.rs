@@ -207,9 +207,10 @@ impl Running {
     pub(super) fn failed(&self) -> String {
         let failed = self.checks.iter().filter(|check| check.failed());
         let failed: Vec<String> = failed
-            .map(|check| match check.failures.first() {
-                Some(failure) => format!("{}: {failure}", check.name),
-                None => check.name.clone(),
+            .map(|check| match (check.failures.first(), check.denied.first()) {
+                (Some(failure), Some(denied)) => format!("{}: {failure}, and {denied}", check.name),
+                (Some(failure), None) => format!("{}: {failure}", check.name),
+                (None, _) => check.name.clone(),
             })
             .collect();
         format!("Checks failed: {}.", failed.join("; "))

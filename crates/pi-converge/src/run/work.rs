@@ -88,7 +88,7 @@ impl From<VerifyError> for Ended {
             VerifyError::Stopped(Stopped::Interrupted) => {
                 Self::new(Outcome::Interrupted, "The run was interrupted.")
             }
-            VerifyError::Pattern(_) | VerifyError::Unmatched(_) => {
+            VerifyError::Pattern(_) | VerifyError::Unmatched(_) | VerifyError::Variables(_) => {
                 Self::new(Outcome::InvalidTask, error.to_string())
             }
             VerifyError::Shell(error) => Self::from(&error),
@@ -172,6 +172,7 @@ impl Running {
                 before.map_err(|error| self.interrupted().unwrap_or(error.into()))?;
         }
         if number == 1 {
+            self.note_denied();
             self.options.tape.record("before", &self.state.before);
         }
         self.work.current = Some(Current { workspace, verifier, lines: 0 });
@@ -421,6 +422,18 @@ impl Running {
             self.note(format!("{} was not undone: {}", conflict.path, conflict.reason));
         }
         Ok(())
+    }
+
+    /// Notes what the sandbox denied to checks before the run: the work may not be the reason why
+    /// they fail.
+    fn note_denied(&mut self) {
+        let checks = std::mem::take(&mut self.state.before);
+        for check in &checks {
+            for denied in &check.denied {
+                self.note(format!("`{}` failed before the run, and {denied}", check.name));
+            }
+        }
+        self.state.before = checks;
     }
 
     /// Adds a remark to the report, once.

@@ -59,6 +59,7 @@ pub(super) fn mistakes(contract: &Contract) -> Mistakes {
     {
         report("/output/schema", error.to_string());
     }
+    variables(&contract.check_env, "/check_env", &mut found);
     for (index, check) in contract.verify.iter().enumerate() {
         let pointer = format!("/verify/{index}");
         match check {
@@ -96,6 +97,17 @@ fn command(check: &CommandCheck, pointer: &str, found: &mut Mistakes) {
     ];
     for (name, pattern) in patterns {
         regex(pattern.as_deref(), &format!("{pointer}/expect/{name}"), found);
+    }
+    variables(&check.env, &format!("{pointer}/env"), found);
+}
+
+fn variables(names: &[String], pointer: &str, found: &mut Mistakes) {
+    for (index, name) in names.iter().enumerate() {
+        if name.is_empty() || name.contains(['=', '\0', '$']) || name.contains(char::is_whitespace)
+        {
+            let message = format!("{name:?} is not the name of an environment variable");
+            found.push((format!("{pointer}/{index}"), message));
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use pi_coding_agent::UserShell;
 use regex_lite::Regex;
 use tokio::time::Instant;
 
+use super::denied::denied;
 use super::{counts, junit};
 use crate::contract::{Check, CommandCheck};
-use crate::report::{CheckReport, Finding};
+use crate::report::{CheckReport, Denied, Finding};
 
 /// Time limit of a command that has none of its own.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -37,6 +38,10 @@ pub(super) struct CommandRun<'a> {
     pub(super) root: &'a Path,
     pub(super) budget: &'a Budget,
     pub(super) interrupt: &'a CancelToken,
+    /// Variables that all checks get although they look like secrets.
+    pub(super) variables: &'a [String],
+    /// Home directory of the user.
+    pub(super) home: Option<&'a Path>,
     /// File that receives the output.
     pub(super) log: &'a Path,
     /// Number of tests that the command ran before the agent started.
@@ -109,9 +114,19 @@ impl CommandRun<'_> {
             failures.extend(fewer_tests(tests, self.tests_before));
         }
         report.passed = failures.is_empty();
+        let denied = denied(self.shell, self.home, check, &self.variables(check), &output);
+        if !report.passed {
+            failures.extend(denied.iter().map(Denied::to_string));
+            report.denied = denied;
+        }
         report.failures = failures;
         report.output = Some(tail(&output, SHOWN).to_owned());
         Ok(Checked { report, tests })
+    }
+
+    /// Returns the variables that a command gets although they look like secrets.
+    fn variables(&self, check: &CommandCheck) -> Vec<String> {
+        self.variables.iter().chain(&check.env).cloned().collect()
     }
 
     /// Runs a command until it ends, its time is over or something else ends it.
@@ -125,9 +140,10 @@ impl CommandRun<'_> {
             }
         };
         self.budget.activity();
+        let variables = self.variables(check);
         let running = async {
-            let (ended, ()) =
-                tokio::join!(self.shell.run(&check.command, &cancel, chunks), draining);
+            let running = self.shell.run(&check.command, &variables, &cancel, chunks);
+            let (ended, ()) = tokio::join!(running, draining);
             ended
         };
         let stopping = async {
@@ -158,7 +174,9 @@ impl CommandRun<'_> {
         };
         let end = if stopped.is_some() { End::TimedOut } else { End::Exited(ended.exit_code) };
         let saved = match &ended.full_output_path {
-            Some(path) if ended.truncated => read_output(path).map(|all| self.shell.redact(&all)),
+            Some(path) if ended.truncated => {
+                read_output(path).map(|all| self.shell.redact(&all, &variables))
+            }
             _ => None,
         };
         // The saved output is bounded, and its end is in the result.

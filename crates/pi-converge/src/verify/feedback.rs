@@ -45,6 +45,12 @@ pub(crate) fn feedback(contract: &Contract, checks: &[CheckReport], work: Progre
     text.push_str(
         "- Find the cause in the output above and fix it in the work, not in the checks.\n",
     );
+    if checks.iter().any(|check| !check.denied.is_empty()) {
+        text.push_str(
+            "- You cannot change what the sandbox denies, and its options are for the user. Make \
+             the work pass without it, or say in your answer what is needed.\n",
+        );
+    }
     let protected = protected_patterns(contract);
     if !protected.is_empty() {
         let _ = writeln!(

@@ -135,6 +135,8 @@ impl Verifier {
             root: room.directory(),
             budget: &self.budget,
             interrupt: &self.interrupt,
+            variables: &self.variables,
+            home: self.options.environment().home.as_deref(),
             log,
             tests_before,
             is_first,

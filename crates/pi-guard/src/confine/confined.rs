@@ -207,7 +207,13 @@ impl Confined {
                 Command { program, arguments, environment }
             };
         }
+        let is_kept = |(name, _): &&(OsString, OsString)| {
+            confinement.kept_variables.iter().any(|kept| name == kept.as_str())
+        };
+        let kept: Vec<_> = environment.iter().filter(is_kept).cloned().collect();
         let mut environment = without_secrets(environment, &confinement.secret_variables);
+        environment.retain(|variable| !is_kept(&variable));
+        environment.extend(kept);
         let tmp = match (self.level, confinement.private_tmp()) {
             (ConfinementLevel::Bubblewrap, _) => Some(Path::new("/tmp")),
             (_, tmp) => tmp,

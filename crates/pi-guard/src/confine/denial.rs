@@ -105,6 +105,23 @@ pub fn explain_denial(confined: &Confined, cwd: &Path, output: &str) -> Option<D
     output.lines().rev().find_map(|line| explain_line(confined, cwd, line))
 }
 
+/// Most denials that are found in one output.
+const MOST: usize = 10;
+
+/// Finds the denials in the output of a failed command, each once.
+pub fn explain_denials(confined: &Confined, cwd: &Path, output: &str) -> Vec<Denial> {
+    let mut found: Vec<Denial> = Vec::new();
+    if confined.level == ConfinementLevel::None {
+        return found;
+    }
+    for denial in output.lines().filter_map(|line| explain_line(confined, cwd, line)) {
+        if found.len() < MOST && !found.contains(&denial) {
+            found.push(denial);
+        }
+    }
+    found
+}
+
 fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
     let has = |messages: &[&str]| messages.iter().any(|message| line.contains(message));
     let network = &confined.confinement.network;

@@ -69,6 +69,7 @@ pub(crate) const FIELDS: &[Field] = &[
     text("/limits/idle", Flag::new("idle-timeout", Limits, "End the run after this time without progress of the model or of a tool").takes_word("TIME")),
     text("/limits/output_bytes", Flag::new("max-output", Limits, "End the run after this much output of the model and of tools, such as 10MB").takes_word("SIZE")),
     Field { flag: Flag::new("max-calls", Limits, "End the run after N calls of one tool, such as bash=50").takes_word("TOOL=N").repeats(), pointer: "/limits/per_tool", kind: Kind::Entry },
+    text("/check_env/-", Flag::new("check-env", Checks, "Environment variable that checks get although it looks like a secret").takes_word("NAME").repeats().details("Variables with secrets are removed from the environment of commands. The agent does not get this one either, and its value is redacted in the output.")),
     text("/may_change/-", Flag::new("may-change", Checks, "Files of the checks that the run may change, such as a Makefile").takes("GLOB").repeats().details("Unlike --allow, it forbids nothing else.")),
     Field { flag: Flag::new("accept-review", Checks, "Exit with 0 also if a person should look at the result"), pointer: "/accept_review", kind: Kind::Switch },
     text("/workspace/mode", Flag::new("workspace", Attempts, "Where the agent works: in-place, worktree or copy").takes_word("MODE").choices(&["in-place", "worktree", "copy"]).details("worktree is a new git worktree and copy a copy of the directory, for each attempt.")),

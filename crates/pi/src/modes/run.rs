@@ -104,7 +104,10 @@ fn show(progress: &Progress) {
         Progress::Before(check) if check.passed => {
             note(&format!("passed already before the run: {}", check.name));
         }
-        Progress::Before(check) => note(&format!("fails before the run: {}", check.name)),
+        Progress::Before(check) => {
+            note(&format!("fails before the run: {}", check.name));
+            check.denied.iter().for_each(|denied| note(&format!("warning: {denied}")));
+        }
         Progress::Checked(check) if check.passed => note(&format!("passed: {}", check.name)),
         Progress::Checked(check) => {
             note(&format!("failed: {}: {}", check.name, check.failures.join("; ")));

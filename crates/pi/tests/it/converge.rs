@@ -3,6 +3,7 @@
 mod adversary;
 mod agents;
 mod crash;
+mod denied;
 mod guardrails;
 mod hooks;
 mod limits;
