@@ -12,6 +12,7 @@ mod denied;
 mod evidence;
 mod feedback;
 mod files;
+mod flaky;
 mod globs;
 mod goal;
 mod inline;
@@ -242,13 +243,17 @@ impl Verifier {
                 checks = all;
             }
         }
+        let mut concerns = Vec::new();
+        if !self.is_used(&changes, &used) {
+            concerns.extend(self.repeat(&name, &subject, &mut checks, report).await?);
+        }
+        let passed = passed && checks.iter().all(|check| check.passed);
         if !passed {
             let original = note_about_originals(&tampered);
             explain(&mut checks, original.iter().cloned());
             notes.extend(original);
             explain(&mut checks, self.note_about_ignored().into_iter());
         }
-        let mut concerns = Vec::new();
         if !passed && passes_as_reported {
             let added: Vec<&Tampered> =
                 tampered.iter().filter(|one| one.role == Role::Added).collect();
@@ -261,18 +266,6 @@ impl Verifier {
             let undecided = tampered.iter().filter(|one| one.version == Version::Own);
             concerns.extend(undecided.map(Tampered::concern));
             concerns.extend(self.unread_tests(&changes, &used));
-        }
-        if passed && self.before.has_failed && !self.is_used(&changes, &used) {
-            concerns.push(Concern::new(
-                None,
-                match changes.files.is_empty() {
-                    true => "the checks failed before the run and pass now, but it changed no file",
-                    false => {
-                        "the checks failed before the run and pass now, but they use no file \
-                         that it changed"
-                    }
-                },
-            ));
         }
         notes.extend(self.before.used.note());
         let paths = changes.files.iter().map(|file| &file.report.path);

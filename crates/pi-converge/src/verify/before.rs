@@ -18,8 +18,8 @@ const FILE: &str = "before.json";
 pub(super) struct Before {
     /// Number of tests of each command.
     pub(super) tests: BTreeMap<String, u64>,
-    /// A command failed.
-    pub(super) has_failed: bool,
+    /// The commands that failed.
+    pub(super) failed: BTreeSet<String>,
     /// Files that the commands wrote and that look like a part of the checks, such as the output of
     /// a build configuration.
     pub(super) generated: BTreeSet<String>,

@@ -49,7 +49,9 @@ impl Verifier {
             let run = self.run(&shell, room, &log, None, true);
             let Checked { report: done, tests } =
                 run.check(command).await.map_err(VerifyError::Stopped)?;
-            before.has_failed |= !done.passed;
+            if !done.passed {
+                before.failed.insert(command.command.clone());
+            }
             if let Some(tests) = tests {
                 before.tests.insert(command.command.clone(), tests);
             }
@@ -122,7 +124,7 @@ impl Verifier {
         Ok((checks, used))
     }
 
-    fn run<'a>(
+    pub(super) fn run<'a>(
         &'a self,
         shell: &'a UserShell,
         room: &'a CleanRoom,
@@ -144,7 +146,7 @@ impl Verifier {
     }
 
     /// Opens a new sandbox in which the originals cannot be written.
-    fn open_shell(&self, room: &CleanRoom) -> Result<UserShell, VerifyError> {
+    pub(super) fn open_shell(&self, room: &CleanRoom) -> Result<UserShell, VerifyError> {
         let is_file = |path: &&str| {
             room.directory().join(path).symlink_metadata().is_ok_and(|found| found.is_file())
         };

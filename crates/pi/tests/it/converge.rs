@@ -4,6 +4,7 @@ mod adversary;
 mod agents;
 mod crash;
 mod denied;
+mod flaky;
 mod guardrails;
 mod hooks;
 mod limits;

@@ -129,7 +129,7 @@ fn a_check_that_turns_green_by_itself_is_noticed() {
     });
     let run = run_with(&env, server.unwrap(), contract(&check, "Repair add."));
     assert_eq!(run.code, Some(17), "{}", run.stderr);
-    assert!(run.stderr.contains("they use no file that it changed"), "{}", run.stderr);
+    assert!(run.stderr.contains("nothing that it uses changed"), "{}", run.stderr);
 }
 
 #[test]
