@@ -2,19 +2,28 @@
 
 mod adversary;
 mod agents;
+mod bugs;
 mod crash;
 mod denied;
 mod flaky;
+mod gate;
+mod generated;
 mod guardrails;
+mod honest;
 mod hooks;
+mod lies;
 mod limits;
+mod losses;
 mod output;
+mod project;
 mod publish;
+mod random;
 mod replay;
 mod resume;
 mod run_output;
 mod stuck;
 mod task;
+mod toolchain;
 mod verification;
 mod watching;
 

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::random::Random;
 use super::{commands, configure, run_file, runs};
 use crate::scenarios::format::Reply;
 use crate::scenarios::server::Server;
@@ -22,18 +23,6 @@ use crate::test_env::TestEnv;
 /// Number of lines that the model wants.
 const STEPS: usize = 6;
 const CHECK: &str = "test $(grep -c . ledger) -eq 6";
-
-/// A sequence of pseudo-random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound.max(1)
-    }
-}
 
 /// Counts of many runs.
 #[derive(Debug, Default)]
@@ -182,7 +171,7 @@ fn check(env: &TestEnv, ledger: &Path, counts: &mut Counts, shown: &str) {
 /// Returns the time that a run takes on this machine.
 fn typical() -> Duration {
     let mut counts = Counts::default();
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     (0..2).map(|_| one_run(&mut random, Duration::from_nanos(1), &mut counts)).max().unwrap()
 }
 
@@ -200,7 +189,7 @@ fn many(count: u64, seed: u64) -> Counts {
             let total = Arc::clone(&total);
             scope.spawn(move || {
                 for index in (0..count).filter(|index| index % 2 == thread) {
-                    let mut random = Random((seed + index).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+                    let mut random = Random::new(seed + index);
                     let mut counts = Counts::default();
                     one_run(&mut random, typical, &mut counts);
                     let mut total = total.lock().unwrap();

@@ -17,7 +17,7 @@ fn a_check_that_turns_green_by_itself_does_not_converge() {
     // Number of the run of the check in which it passes, calls, more fields, code, and a part of
     // the reason.
     let flaky = "flaky: it failed before the run, passed, and failed again";
-    let blind = "failed before the run and passes now, although nothing changed";
+    let blind = "failed before the run and passes now, although nothing that it uses changed";
     let accept = json!({ "accept_review": true });
     let cases: &[(&str, &[&str], _, i32, &str)] = &[
         ("1", &[], json!({}), 10, flaky),
