@@ -20,6 +20,7 @@ mod progress;
 mod publication;
 mod refusals;
 mod relocate;
+mod terms;
 mod work;
 
 use std::path::PathBuf;

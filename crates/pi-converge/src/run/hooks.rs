@@ -8,6 +8,7 @@ use pi_coding_agent::session::{AgentSession, Intervention, SessionEvent, Subscri
 use serde_json::{Map, Value, json};
 
 use super::options::agent_options;
+use super::terms::terms;
 use super::{Ended, Running};
 use crate::outcome::Outcome;
 
@@ -84,12 +85,12 @@ impl Running {
         Ok(result)
     }
 
-    /// Returns the prompt with the goal and what hooks added to it.
+    /// Returns the prompt with the goal, the terms of the contract, and what hooks added.
     pub(super) fn goal_prompt(&self) -> String {
         let mut prompt = self.contract.prompt();
-        for context in &self.context {
+        for text in terms(&self.contract).iter().chain(&self.context) {
             prompt.push_str("\n\n");
-            prompt.push_str(context);
+            prompt.push_str(text);
         }
         prompt
     }
