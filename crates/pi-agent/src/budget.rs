@@ -124,24 +124,26 @@ impl Budget {
 
     /// Counts a call of a tool, or returns the limit that forbids it.
     pub fn take_tool_call(&self, tool: &str) -> Result<(), Limit> {
-        let give_back = |spent: &mut Spent| {
-            spent.tool_calls = spent.tool_calls.saturating_sub(1);
-            if let Some(calls) = spent.calls_per_tool.get_mut(tool) {
-                *calls = calls.saturating_sub(1);
-            }
-        };
-        self.take(give_back, |limits, spent| {
-            if limits.tool_calls.is_some_and(|most| spent.tool_calls >= most) {
-                return Err(Limit::ToolCalls);
-            }
-            let calls = spent.calls_per_tool.get(tool).copied().unwrap_or(0);
-            if limits.calls_per_tool.get(tool).is_some_and(|most| calls >= *most) {
-                return Err(Limit::CallsPerTool);
-            }
-            spent.tool_calls += 1;
-            spent.calls_per_tool.insert(tool.to_owned(), calls + 1);
-            Ok(())
-        })
+        self.take(
+            |spent| uncount_call(spent, tool),
+            |limits, spent| {
+                if limits.tool_calls.is_some_and(|most| spent.tool_calls >= most) {
+                    return Err(Limit::ToolCalls);
+                }
+                let calls = spent.calls_per_tool.get(tool).copied().unwrap_or(0);
+                if limits.calls_per_tool.get(tool).is_some_and(|most| calls >= *most) {
+                    return Err(Limit::CallsPerTool);
+                }
+                spent.tool_calls += 1;
+                spent.calls_per_tool.insert(tool.to_owned(), calls + 1);
+                Ok(())
+            },
+        )
+    }
+
+    /// Takes back the count of a call that was suspended. It is counted when it is executed.
+    pub(crate) fn give_back_tool_call(&self, tool: &str) {
+        self.path().for_each(|node| uncount_call(&mut node.state().spent, tool));
     }
 
     /// Takes from the root down, and gives back if a node below refuses.
@@ -303,6 +305,13 @@ impl Budget {
 
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.0.state)
+    }
+}
+
+fn uncount_call(spent: &mut Spent, tool: &str) {
+    spent.tool_calls = spent.tool_calls.saturating_sub(1);
+    if let Some(calls) = spent.calls_per_tool.get_mut(tool) {
+        *calls = calls.saturating_sub(1);
     }
 }
 

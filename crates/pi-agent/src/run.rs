@@ -149,7 +149,10 @@ impl<'s> Run<'s> {
                     None => {
                         incoming.append(&mut self.pending);
                         self.add_all(incoming).await?;
-                        if let Err(limit) = self.budget.take_turn() {
+                        // A cancelled run sends no request.
+                        if !self.cancel.is_cancelled()
+                            && let Err(limit) = self.budget.take_turn()
+                        {
                             return self.refused_turn(limit).await;
                         }
                         let message = self.respond().await?;

@@ -27,7 +27,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use configured::{ConfiguredPackage, configured_packages, package_themes};
 pub use context_files::ContextFile;
@@ -59,7 +59,8 @@ pub struct ResourceSettings {
 }
 
 /// The resources of one run, for example from the command line.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct ResourceFlags {
     /// Additional skills: files or directories.
     pub skills: Vec<String>,

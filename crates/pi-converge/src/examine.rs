@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::contract::Contract;
 use crate::outcome::Outcome;
 use crate::report::CheckReport;
-use crate::run::{Ended, RunOptions, agent_options, load_agent};
+use crate::run::{Ended, RunOptions, agent_options, load_agent, missing_price};
 use crate::verify::{Verifier, VerifierParts, VerifyError, missing_variables, proves_nothing};
 use crate::workspace::{RunWorkspace, WorkspacePlaces};
 
@@ -193,6 +193,9 @@ async fn examine_agent(
                 _ => {
                     let name = format!("{}/{}", model.provider, model.id);
                     found.add("model", Verdict::Ok, format!("{name}, thinking {}", facts.thinking));
+                    if let Some(warning) = missing_price(contract, &model) {
+                        found.add("limits", Verdict::Warning, warning);
+                    }
                 }
             }
         }

@@ -68,6 +68,7 @@ pub async fn replay(
         contract.model = recording.model().or(contract.model);
         options.runs = Some(directory.to_owned());
     }
+    options.agent.resources = recording.header.resources.clone();
     options.tape = Tape::Replay(player.clone());
     let report = Box::pin(run(contract, options)).await?;
     if report.limits.spent.turns == 0 && recording.request_count() > 0 && !player.has_diverged() {

@@ -88,6 +88,7 @@ pub async fn resume(
         return Err(ResumeError::NoWorkspace(cwd));
     }
     state.cwd.clone_from(&cwd);
+    options.agent.resources = state.resources.clone();
     options.agent.project = options.agent.project.in_directory(&cwd);
     let recorded = Recorded::read(directory.path())?;
     let journal = Journal::open(&directory)?;

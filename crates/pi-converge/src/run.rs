@@ -16,6 +16,7 @@ mod facts;
 mod hooks;
 mod options;
 mod output;
+mod price;
 mod progress;
 mod publication;
 mod refusals;
@@ -27,8 +28,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{Budget, Limit};
-use pi_coding_agent::AgentOptions;
 use pi_coding_agent::session::{InvalidOutput, ResultCollector};
+use pi_coding_agent::{AgentOptions, AgentRuntime};
 use pi_guard::secrets::Secrets;
 use pi_models::configured_secrets;
 
@@ -39,6 +40,7 @@ pub use ended::Ended;
 use facts::Facts;
 use hooks::Interventions;
 pub(crate) use options::agent_options;
+pub(crate) use price::missing_price;
 pub use progress::Progress;
 pub(crate) use publication::{publish, publisher};
 use refusals::Refusals;
@@ -69,6 +71,8 @@ pub struct RunOptions {
     pub version: String,
     /// Receives the progress.
     pub on_progress: Arc<dyn Fn(&Progress) + Send + Sync>,
+    /// Receives the session of each attempt before it begins, to show its events.
+    pub on_session: Arc<dyn Fn(&AgentRuntime) + Send + Sync>,
     /// Ends the run early.
     pub interrupt: Interrupt,
     /// Directory of all runs; `runs` in the agent directory by default.
@@ -88,6 +92,7 @@ impl RunOptions {
             agent,
             version: String::new(),
             on_progress: Arc::new(|_| {}),
+            on_session: Arc::new(|_| {}),
             interrupt: Interrupt::default(),
             runs: None,
             workspace: None,
@@ -157,6 +162,7 @@ pub async fn run(
     let started = jiff::Timestamp::now().to_string();
     let directory = RunDirectory::create(&options.runs_directory())?;
     let mut state = RunState::new(started, options.agent.environment().cwd.clone());
+    state.resources = options.agent.resources.clone();
     if !options.tape.is_replay() {
         contract.publish = contract.publish.overlaid(&options.publish);
         // Before the agent can change where branches and remotes point to.
@@ -165,7 +171,8 @@ pub async fn run(
     let journal = Journal::open(&directory)?;
     directory.write(STATE, &state)?;
     if contract.record && matches!(options.tape, Tape::Off) {
-        let header = Header::new(&options.version, &contract, options.agent.environment());
+        let mut header = Header::new(&options.version, &contract, options.agent.environment());
+        header.resources = state.resources.clone();
         let created = Recorder::create(directory.path(), header);
         let recorder = created
             .map_err(|RecordError { path, source }| DirectoryError::io("write", &path)(source))?;
@@ -235,6 +242,8 @@ impl Running {
     /// Executes the run and writes its report.
     pub(crate) async fn execute(mut self) -> Report {
         self.journal.record(JournalEntry::Process { id: std::process::id() });
+        let (id, directory) = (self.directory.id().to_owned(), self.run_directory());
+        self.options.report_progress(&Progress::RunStart { id, directory });
         // A contract that cannot be run starts nothing, hooks included.
         let started = match self
             .load_agent()
@@ -255,8 +264,13 @@ impl Running {
         let ended = self.write_result(ended);
         self.run_end_hooks(&ended).await;
         let publisher = self.publisher();
+        let on_progress = Arc::clone(&self.options.on_progress);
         let (directory, report) = self.finish(ended);
-        publish(publisher, &directory, report).await
+        let report = publish(publisher, &directory, report).await;
+        let (outcome, exit_code, reason) =
+            (report.outcome, report.exit_code, report.reason.clone());
+        on_progress(&Progress::RunEnd { outcome, exit_code, reason });
+        report
     }
 
     /// Records the state, before the step that it describes begins.
@@ -272,7 +286,7 @@ impl Running {
         let count = self.contract.attempts.count();
         let mut number = self.state.attempt;
         loop {
-            self.options.report_progress(&Progress::Attempt { number, count });
+            self.options.report_progress(&Progress::AttemptStart { number, count });
             let ended = Box::pin(self.attempt(number)).await;
             let is_best = self.contract.attempts.strategy == AttemptStrategy::Best;
             let goes_on = ended.may_be_retried() || is_best && ended.outcome == Outcome::Converged;
@@ -326,6 +340,9 @@ impl Running {
     fn report(self, ended: Ended, problems: Vec<String>) -> (RunDirectory, Report) {
         let Ended { outcome, reason, limit } = ended;
         let spent = self.budget.spent();
+        // Checks that were not made prove neither something nor nothing.
+        let is_checked = outcome.has_result() || !self.checks.is_empty();
+        let is_checked = is_checked || !self.state.before.is_empty();
         let report = Report {
             version: 1,
             id: self.directory.id().to_owned(),
@@ -339,12 +356,12 @@ impl Running {
             text: self.invalid.map(|invalid| invalid.text).or(self.text),
             result: self.result,
             checks: self.checks,
-            proves_nothing: proves_nothing(&self.contract, &self.state.before),
+            proves_nothing: is_checked && proves_nothing(&self.contract, &self.state.before),
             before: self.state.before,
             attempts: self.attempts,
             limits: LimitReport {
                 spent,
-                limits: serde_json::to_value(&self.contract.limits).unwrap_or_default(),
+                limits: serde_json::to_value(self.contract.limits.in_force()).unwrap_or_default(),
                 reached: limit,
             },
             actions: self.facts.actions(),

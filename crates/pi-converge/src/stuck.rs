@@ -4,6 +4,9 @@
 //! without numbers and times, and the failures of checks. Each signal is a counter. At about 60 % of
 //! its limit the agent gets a note that says what repeats; at the limit the run ends with evidence.
 //!
+//! A call that was not made before explores: reading one more table, or searching for one more name,
+//! is work, although the results look alike. Turns of such calls have a limit of their own.
+//!
 //! The detector is pure. `files` reads the workspace, and `watch` connects both to a session.
 
 mod files;
@@ -27,6 +30,9 @@ use crate::contract::StuckLimits;
 use crate::report::CheckReport;
 use fingerprint::Fingerprint;
 use streak::Streak;
+
+/// Turns that only explore count as many times less than turns that repeat earlier calls.
+const EXPLORING: u32 = 5;
 
 /// A sign that an agent is stuck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,7 +109,14 @@ pub(crate) struct Detector {
     last_calls: Option<Vec<Fingerprint>>,
     error: Streak,
     last_error: Option<Fingerprint>,
+    /// Turns without a new call, a new result or a new content.
     stale: Streak,
+    /// Turns without a new result or a new content.
+    #[serde(default = "Streak::off")]
+    exploring: Streak,
+    /// Calls so far, without their results.
+    #[serde(default)]
+    calls: HashSet<Fingerprint>,
     failure: Streak,
     last_failure: Option<(usize, Fingerprint)>,
 }
@@ -114,6 +127,8 @@ impl Detector {
             identical: Streak::new(limits.identical_calls),
             error: Streak::new(limits.same_error),
             stale: Streak::new(limits.turns_without_progress),
+            exploring: Streak::new(limits.turns_without_progress.saturating_mul(EXPLORING)),
+            calls: HashSet::new(),
             failure: Streak::new(limits.same_failure),
             limits,
             results: HashSet::new(),
@@ -139,6 +154,8 @@ impl Detector {
         };
         // All results are recorded, not only up to the first new one.
         let has_new_result = calls.iter().map(is_news).fold(false, |any, new| any | new);
+        let is_unknown = |call: &CallRecord| self.calls.insert(Fingerprint::of_request(call));
+        let explores = calls.iter().map(is_unknown).fold(false, |any, new| any | new);
         let has_progress = has_new_result || has_new_content;
         if calls.iter().any(|call| waiting::is_waiting(call, &self.limits.polling)) {
             self.end_streaks();
@@ -147,7 +164,7 @@ impl Detector {
         let judgments = [
             self.identical_calls(calls, has_new_content),
             self.same_error(calls, has_new_content),
-            self.no_progress(calls, has_progress),
+            self.no_progress(calls, has_progress, explores),
         ];
         let stuck = judgments.iter().position(|one| matches!(one, Judgment::Stuck(_)));
         let note = judgments.iter().position(|one| matches!(one, Judgment::Note(_)));
@@ -161,6 +178,7 @@ impl Detector {
         let failure = (failed.len(), Fingerprint::of_failures(&failed));
         if self.last_failure.as_ref().is_some_and(|(count, _)| failure.0 < *count) {
             self.stale.end();
+            self.exploring.end();
         }
         let is_same = self.last_failure.as_ref() == Some(&failure);
         self.last_failure = Some(failure);
@@ -176,7 +194,7 @@ impl Detector {
     fn end_streaks(&mut self) {
         self.last_calls = None;
         self.last_error = None;
-        for streak in [&mut self.identical, &mut self.error, &mut self.stale] {
+        for streak in [&mut self.identical, &mut self.error, &mut self.stale, &mut self.exploring] {
             streak.end();
         }
     }
@@ -225,7 +243,8 @@ impl Detector {
         let mut errors: Vec<Fingerprint> =
             calls.iter().filter(|call| call.is_error).map(Fingerprint::of_error).collect();
         errors.dedup();
-        let all_fail = calls.iter().all(|call| call.is_error);
+        // A search that finds nothing fails without a message.
+        let all_fail = calls.iter().all(|call| call.is_error && !call.is_silent());
         let error = if all_fail && errors.len() == 1 { errors.pop() } else { None };
         if error.is_none() || has_new_content {
             self.last_error = None;
@@ -237,12 +256,25 @@ impl Detector {
         self.error.count(is_same, StuckSignal::SameError, || described(calls), || result(calls))
     }
 
-    fn no_progress(&mut self, calls: &[CallRecord], has_progress: bool) -> Judgment {
+    fn no_progress(
+        &mut self,
+        calls: &[CallRecord],
+        has_progress: bool,
+        explores: bool,
+    ) -> Judgment {
         if has_progress {
             self.stale.end();
+            self.exploring.end();
             return Judgment::Progress;
         }
-        self.stale.add(StuckSignal::NoProgress, || described(calls), || result(calls))
+        let (what, result) = (|| described(calls), || result(calls));
+        let exploring = self.exploring.add(StuckSignal::NoProgress, what, result);
+        if explores {
+            self.stale.end();
+            return exploring;
+        }
+        let stale = self.stale.add(StuckSignal::NoProgress, what, result);
+        if matches!(exploring, Judgment::Stuck(_)) { exploring } else { stale }
     }
 }
 
@@ -262,6 +294,14 @@ impl CallRecord {
             None => serde_json::to_string(&self.arguments).unwrap_or_default(),
         };
         format!("{}: {}", self.tool, note::shortened(&arguments, 200))
+    }
+
+    /// Returns true if a command printed nothing. Its exit code is all that the result says.
+    fn is_silent(&self) -> bool {
+        let mut lines = self.result.lines().map(str::trim).filter(|line| !line.is_empty());
+        !self.scripts.is_empty()
+            && lines
+                .all(|line| line == "(no output)" || line.starts_with("Command exited with code"))
     }
 
     /// Returns the text of all arguments.

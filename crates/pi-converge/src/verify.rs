@@ -35,11 +35,12 @@ use before::Before;
 use evidence::Used;
 use inline::InlineChange;
 use inputs::{Role, Roles, Start};
-use making::Subject;
+use making::{Report, Subject};
 use review::Reviewed;
 
 pub(crate) use command::Stopped;
 pub(crate) use feedback::{Progress as FeedbackProgress, feedback};
+pub(crate) use making::CheckStep;
 
 use crate::contract::{Check, Contract};
 use crate::report::{CheckReport, Concern};
@@ -184,7 +185,7 @@ impl Verifier {
     /// Makes the command checks before the agent starts.
     pub(crate) async fn before(
         &mut self,
-        report: &(dyn Fn(&CheckReport) + Send + Sync),
+        report: Report<'_>,
     ) -> Result<Vec<CheckReport>, VerifyError> {
         let room = self.rooms.create(&self.workspace, Content::Start, &self.options)?;
         let (reports, before) = self.make_first(&room, report).await?;
@@ -204,7 +205,7 @@ impl Verifier {
         &mut self,
         round: Round,
         result: Option<&Value>,
-        report: &(dyn Fn(&CheckReport) + Send + Sync),
+        report: Report<'_>,
     ) -> Result<Verification, VerifyError> {
         let changes = self.workspace.changes()?;
         let mut tampered = self.baseline.compare(&self.roles, &changes)?;
@@ -239,7 +240,8 @@ impl Verifier {
             used = all_used;
             passes_as_reported = all.iter().all(|check| check.passed);
             if passed && !passes_as_reported {
-                all.iter().filter(|check| check.failed()).for_each(report);
+                let failed = all.iter().filter(|check| check.failed());
+                failed.for_each(|check| report(CheckStep::End(check)));
                 checks = all;
             }
         }
@@ -359,7 +361,7 @@ impl Verifier {
         checks: &mut Vec<CheckReport>,
         changes: &Changes,
         limit: Option<Limit>,
-        report: &(dyn Fn(&CheckReport) + Send + Sync),
+        report: Report<'_>,
     ) -> Result<(), VerifyError> {
         for check in &self.checks {
             let Check::Review(one) = check else { continue };
@@ -375,13 +377,14 @@ impl Verifier {
                 CheckReport { kind, skipped: true, failures, ..CheckReport::default() }
             } else {
                 let diff = changes.text();
+                report(CheckStep::Start(&check.name()));
                 let work = Reviewed { goal: &self.goal, diff: &diff, checks };
                 let made =
                     review::review(&one.review, work, &self.options, &self.budget, &self.interrupt);
                 Box::pin(made).await.map_err(VerifyError::Stopped)?
             };
             done.name = check.name();
-            report(&done);
+            report(CheckStep::End(&done));
             checks.push(done);
         }
         Ok(())

@@ -137,7 +137,7 @@ impl Run<'_> {
             self.emit_end(requested, &finished).await?;
             if finished.result.suspended {
                 // Later calls may depend on this one.
-                batch.suspended = true;
+                self.suspend(&mut batch, requested);
                 break;
             }
             batch.terminate &= finished.result.terminate;
@@ -188,7 +188,7 @@ impl Run<'_> {
         for (requested, finished) in calls.iter().zip(results) {
             let Some(finished) = finished else { continue };
             if finished.result.suspended {
-                batch.suspended = true;
+                self.suspend(&mut batch, requested);
                 continue;
             }
             batch.terminate &= finished.result.terminate;
@@ -196,6 +196,12 @@ impl Run<'_> {
         }
         batch.terminate &= !batch.messages.is_empty();
         Ok(batch)
+    }
+
+    /// Notes that a call waits: it is counted when it is executed.
+    fn suspend(&self, batch: &mut Batch, requested: &RequestedCall) {
+        batch.suspended = true;
+        self.budget.give_back_tool_call(&requested.call.name);
     }
 
     /// Decides whether a call is executed: limits and steering first, then its own checks.

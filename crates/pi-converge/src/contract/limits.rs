@@ -56,6 +56,21 @@ impl ContractLimits {
         }
     }
 
+    /// Returns the limits in force: with the defaults, and without those that are off.
+    pub fn in_force(&self) -> Self {
+        let limits = self.limits();
+        Self {
+            turns: limits.turns,
+            tool_calls: limits.tool_calls,
+            tokens: limits.tokens,
+            cost_usd: limits.cost,
+            wall: limits.wall_time.map(Time),
+            idle: limits.idle_time.map(Time),
+            output_bytes: limits.output_bytes,
+            per_tool: limits.calls_per_tool,
+        }
+    }
+
     /// Returns the limits of the run, with the defaults of unattended runs.
     pub fn limits(&self) -> Limits {
         let time = |given: Option<Time>, default: u64| {

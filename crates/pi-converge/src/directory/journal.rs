@@ -167,10 +167,18 @@ impl Recorded {
     /// calls since.
     pub(crate) fn consumption(&self, saved: &Spent) -> Spent {
         let mut calls = 0;
+        let mut suspended = Vec::new();
         let mut spent = saved.clone();
         for line in self.0.iter().rev() {
             match &line.entry {
-                JournalEntry::Call { .. } => calls += 1,
+                // A call that waits is counted when it is executed.
+                JournalEntry::Suspend { session, id } => suspended.push((session, id)),
+                JournalEntry::Call { session, id, .. } => {
+                    match suspended.iter().position(|one| *one == (session, id)) {
+                        Some(at) => drop(suspended.swap_remove(at)),
+                        None => calls += 1,
+                    }
+                }
                 JournalEntry::Answer { spent: recorded, .. } => {
                     spent = later(&spent, recorded, calls);
                     break;
@@ -258,7 +266,7 @@ mod tests {
         assert_eq!(recorded.call("s", "w"), CallState::NotStarted, "waits for a sub-agent");
         assert_eq!(recorded.call("other", "c"), CallState::NotStarted);
         let spent = recorded.consumption(&Spent::default());
-        assert_eq!((spent.turns, spent.tool_calls), (2, 3));
+        assert_eq!((spent.turns, spent.tool_calls), (2, 2), "w is counted when it is executed");
     }
 
     #[test]

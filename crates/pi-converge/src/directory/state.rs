@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use pi_agent::Spent;
+use pi_coding_agent::ResourceFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,6 +49,9 @@ pub(crate) struct RunState {
     /// State of the workspace when the run ended, as the number of its checkpoint.
     #[serde(default)]
     pub(crate) workspace: Option<usize>,
+    /// Prompts, skills and extensions of the command line.
+    #[serde(default)]
+    pub(crate) resources: ResourceFlags,
     /// The git repository of the workspace at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) repository: Option<Repository>,
@@ -89,6 +93,7 @@ impl RunState {
             before: Vec::new(),
             stuck: Value::Null,
             workspace: None,
+            resources: ResourceFlags::default(),
             repository: None,
             outcome: None,
         }

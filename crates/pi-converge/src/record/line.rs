@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use pi_agent::ToolOutput;
-use pi_coding_agent::Environment;
 use pi_coding_agent::guard::ToolDecision;
 use pi_coding_agent::hooks::{CommandFailure, FinishedCommand};
+use pi_coding_agent::{Environment, ResourceFlags};
 use pi_protocol::{AssistantEvent, AssistantMessage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -70,6 +70,9 @@ pub struct Header {
     pub started: String,
     /// The contract of the run.
     pub contract: Box<Contract>,
+    /// Prompts, skills and extensions of the command line.
+    #[serde(default)]
+    pub resources: ResourceFlags,
     /// Working directory of the agent.
     pub cwd: PathBuf,
     /// Home directory of the user.
@@ -87,6 +90,7 @@ impl Header {
             program: program.to_owned(),
             started: jiff::Timestamp::now().to_string(),
             contract: Box::new(contract.clone()),
+            resources: ResourceFlags::default(),
             cwd: environment.cwd.clone(),
             home: environment.home.clone(),
             agent_directory: environment.agent_directory.clone(),

@@ -19,7 +19,7 @@ impl Report {
         if !self.checks.is_empty() {
             lines.push(format!("checks: {passed} of {} passed", self.checks.len()));
         }
-        if self.proves_nothing {
+        if self.proves_nothing && self.has_checks() {
             lines.push("warning: no check failed before the run, so they prove nothing".to_owned());
         }
         lines.push(format!("used: {}", self.consumption()));
@@ -52,7 +52,7 @@ impl Report {
         if let Some(publication) = &self.publication {
             let _ = writeln!(text, "{}\n", line(&publication.to_string()));
         }
-        if self.proves_nothing {
+        if self.proves_nothing && self.has_checks() {
             text.push_str("**No check failed before the run, so they prove nothing.**\n\n");
         }
         if !self.checks.is_empty() {
@@ -125,6 +125,10 @@ impl Report {
             (added + file.added, removed + file.removed)
         };
         self.files.iter().fold((0, 0), add)
+    }
+
+    fn has_checks(&self) -> bool {
+        !self.checks.is_empty() || !self.before.is_empty()
     }
 
     fn refused(&self) -> usize {

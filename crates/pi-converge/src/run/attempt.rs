@@ -46,7 +46,9 @@ impl Running {
             Err(refused) => return Ended::from(&refused),
         };
         let session = runtime.session();
+        (self.options.on_session)(&runtime);
         self.note_surroundings(&runtime, &session);
+        self.note_price(&session);
         let _journal = self.record_events(&session);
         let _interventions = self.interventions.collect(&session);
         let _refusals = self.refusals.collect(&session);
@@ -96,7 +98,7 @@ impl Running {
             attempt.rounds += 1;
             self.state.round = attempt.rounds;
             self.refusals.begin_round();
-            self.options.report_progress(&Progress::Round { number: attempt.rounds });
+            self.options.report_progress(&Progress::RoundStart { number: attempt.rounds });
             let limit = match self.prompt(runtime, session, &prompt).await {
                 Ok(()) => None,
                 Err(ended) => match self.checked_limit(&ended) {
@@ -108,7 +110,7 @@ impl Running {
             if let Some(background) = session.workspace().background() {
                 background.stop_all().await;
             }
-            self.options.report_progress(&Progress::Verifying);
+            self.options.report_progress(&Progress::VerificationStart);
             let round = Round { attempt: attempt.number, round: attempt.rounds, limit };
             let verdict = match Box::pin(self.verify(round)).await {
                 Ok(verdict) => verdict,

@@ -58,7 +58,7 @@ impl Running {
     /// Ends a round without a valid result. The last one is saved.
     pub(super) fn invalid_output(&mut self, invalid: InvalidOutput) -> Ended {
         let check = output_check(invalid.problems());
-        self.options.report_progress(&Progress::Checked(check.clone()));
+        self.options.report_progress(&Progress::CheckEnd { check: check.clone(), before: false });
         let reason =
             format!("The result does not match the schema: {}.", check.failures.join("; "));
         self.checks = vec![check];

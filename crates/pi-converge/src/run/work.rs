@@ -12,7 +12,7 @@ use crate::contract::{AttemptStrategy, OnFailure};
 use crate::directory::Step;
 use crate::outcome::Outcome;
 use crate::report::{CheckReport, Concern, FileReport};
-use crate::verify::{Round, Stopped, Verifier, VerifierParts, VerifyError};
+use crate::verify::{CheckStep, Round, Stopped, Verifier, VerifierParts, VerifyError};
 use crate::workspace::{
     AdoptError, BroughtBack, Changes, Claim, RunWorkspace, WorkspaceError, WorkspacePlaces, adopt,
 };
@@ -164,9 +164,8 @@ impl Running {
         }
         let is_start = number == 1 && self.state.step == Step::Start;
         if self.contract.verify_before != Some(false) && is_start && self.state.before.is_empty() {
-            let report = |check: &CheckReport| {
-                self.options.report_progress(&Progress::Before(check.clone()));
-            };
+            let report =
+                |step: CheckStep<'_>| self.options.report_progress(&Progress::of_check(step, true));
             let before = verifier.before(&report).await;
             self.state.before =
                 before.map_err(|error| self.interrupted().unwrap_or(error.into()))?;
@@ -215,7 +214,7 @@ impl Running {
         let Some(current) = &mut self.work.current else { return Ok(Verdict::Failed) };
         let options = &self.options;
         let report =
-            |check: &CheckReport| options.report_progress(&Progress::Checked(check.clone()));
+            |step: CheckStep<'_>| options.report_progress(&Progress::of_check(step, false));
         let result = self.result.as_ref();
         let done = current.verifier.verify(round, result, &report).await?;
         current.lines = done.changes.lines();
@@ -437,7 +436,7 @@ impl Running {
     }
 
     /// Adds a remark to the report, once.
-    fn note(&mut self, note: String) {
+    pub(super) fn note(&mut self, note: String) {
         if !self.work.problems.contains(&note) {
             self.work.problems.push(note);
         }

@@ -25,11 +25,12 @@ impl Fingerprint {
 
     /// Returns the fingerprint of a call with its result, regardless of spelling.
     pub(super) fn of_call(call: &CallRecord) -> Self {
-        let arguments = match call.scripts.first() {
-            Some(script) => spelled(script),
-            None => spelled(&serde_json::to_string(&call.arguments).unwrap_or_default()),
-        };
-        Self::new(&[&call.tool, &arguments, &news(call)])
+        Self::new(&[&call.tool, &arguments(call), &news(call)])
+    }
+
+    /// Returns the fingerprint of a call without its result, regardless of spelling.
+    pub(super) fn of_request(call: &CallRecord) -> Self {
+        Self::new(&[&call.tool, &arguments(call)])
     }
 
     /// Returns the fingerprint of a result.
@@ -54,6 +55,13 @@ impl Fingerprint {
             }
         }
         Self::new(&[&text])
+    }
+}
+
+fn arguments(call: &CallRecord) -> String {
+    match call.scripts.first() {
+        Some(script) => spelled(script),
+        None => spelled(&serde_json::to_string(&call.arguments).unwrap_or_default()),
     }
 }
 

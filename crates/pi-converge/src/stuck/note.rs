@@ -46,6 +46,19 @@ pub(crate) fn sentence(evidence: &StuckEvidence) -> String {
     }
 }
 
+impl StuckSignal {
+    /// Returns the name of the limit in the contract.
+    pub(super) fn setting(self) -> &'static str {
+        match self {
+            Self::IdenticalCalls => "identical_calls",
+            Self::SameError => "same_error",
+            Self::OscillatingEdits => "oscillating_edits",
+            Self::NoProgress => "turns_without_progress",
+            Self::SameFailure => "same_failure",
+        }
+    }
+}
+
 /// Returns at most this many bytes of a text.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     let text = text.trim();

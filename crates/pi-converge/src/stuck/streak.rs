@@ -17,6 +17,11 @@ impl Streak {
         Self { limit, count: 0, noted: false }
     }
 
+    /// Creates a counter without a limit.
+    pub(super) fn off() -> Self {
+        Self::new(0)
+    }
+
     /// Ends the streak.
     pub(super) fn end(&mut self) {
         (self.count, self.noted) = (0, false);

@@ -30,7 +30,7 @@ fn turns(
 ) -> (Vec<u32>, Option<(u32, StuckSignal)>) {
     let mut detector = Detector::new(StuckLimits::default());
     let mut noted = Vec::new();
-    for number in 1..=60 {
+    for number in 1..=100 {
         let (calls, changes) = turn(number);
         match detector.turn(&calls, &changes) {
             Judgment::Progress => {}
@@ -67,10 +67,26 @@ fn every_repetition_is_noted_and_then_ends_the_run() {
 
     // Four different calls in turn, and numbers that vary.
     let stale = turns(|n| (vec![call(&format!("ls {}", n % 4), "total 0")], vec![]));
-    assert_eq!(stale, (vec![9], Some((13, StuckSignal::NoProgress))));
-    let counting =
-        turns(|n| (vec![call(&format!("run --seed {n}"), &format!("{n} failed"))], vec![]));
-    assert_eq!(counting, (vec![9], Some((13, StuckSignal::NoProgress))));
+    assert_eq!(stale, (vec![12], Some((16, StuckSignal::NoProgress))));
+}
+
+#[test]
+fn exploring_has_a_limit_of_its_own() {
+    // The first result is new, the others differ in numbers only, or not at all.
+    let counting = |n| (vec![call(&format!("run --seed {n}"), &format!("{n} failed"))], vec![]);
+    assert_eq!(turns(counting), (vec![37], Some((61, StuckSignal::NoProgress))));
+    let searching = |n| {
+        (
+            vec![failing(&format!("grep name{n} ."), "(no output)\n\nCommand exited with code 1")],
+            vec![],
+        )
+    };
+    let (noted, stuck) = turns(searching);
+    assert_eq!((noted.first(), stuck), (Some(&37), Some((61, StuckSignal::NoProgress))));
+    // Half of the calls are not new.
+    let half =
+        |n: u32| (vec![call(&format!("ls {}", if n % 2 == 0 { n } else { 1 }), "total 0")], vec![]);
+    assert_eq!(turns(half), (vec![37], Some((61, StuckSignal::NoProgress))));
 }
 
 #[test]

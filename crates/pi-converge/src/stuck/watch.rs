@@ -161,8 +161,9 @@ impl SessionListener for Listener {
 }
 
 impl StuckEvidence {
-    /// Returns the repetition as a sentence.
+    /// Returns the repetition as a sentence, and the option that turns the limit off.
     pub(crate) fn sentence(&self) -> String {
-        note::sentence(self)
+        let setting = self.signal.setting();
+        format!("{} --set stuck.{setting}=0 turns this limit off.", note::sentence(self))
     }
 }

@@ -11,7 +11,7 @@ use super::document::{Document, Problem};
 use super::origin::{Origin, Origins};
 use super::parameters::{self, Bases};
 use super::{fields, goose, shape, template, validate};
-use crate::contract::{Contract, Parameter};
+use crate::contract::{Contract, Parameter, ReportPlan};
 
 /// The parts of a task as a user gives them.
 #[derive(Debug, Clone)]
@@ -114,6 +114,18 @@ impl Task {
             return Err(problems);
         }
         Ok(Self { contract, origins, notes, given: value })
+    }
+
+    /// Returns the reports that a task asks for, also if the rest of it is invalid.
+    pub fn reports(input: &TaskInput) -> ReportPlan {
+        let goal = TaskSource::Goal(String::new());
+        let Ok(mut parts) = Parts::read(&input.source).or_else(|_| Parts::read(&goal)) else {
+            return ReportPlan::default();
+        };
+        let reports = input.options.iter().filter(|one| one.pointer.starts_with("/reports/"));
+        reports.for_each(|option| parts.apply(option, &input.directory));
+        let plan = parts.value.get("reports").cloned().unwrap_or_default();
+        serde_json::from_value(plan).unwrap_or_default()
     }
 
     /// Returns the origin of a value of the contract.

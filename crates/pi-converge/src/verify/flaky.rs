@@ -1,6 +1,6 @@
 //! Checks that turn green although nothing that they read changed: they are flaky, or prove nothing.
 
-use super::making::{Report, Subject};
+use super::making::{CheckStep, Report, Subject};
 use super::{Verifier, VerifyError};
 use crate::contract::Check;
 use crate::report::{CheckReport, Concern};
@@ -53,7 +53,7 @@ impl Verifier {
                  uses changed"
                     .to_owned(),
             );
-            report(done);
+            report(CheckStep::End(done));
         }
         Ok(concerns)
     }

@@ -21,8 +21,17 @@ use crate::workspace::Changes;
 /// Most files that are read-only for the checks, each of which is a mount.
 const MOST_READ_ONLY: usize = 200;
 
-/// Receives the report of a check.
-pub(super) type Report<'a> = &'a (dyn Fn(&CheckReport) + Send + Sync);
+/// A step of a check.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CheckStep<'a> {
+    /// The check with this name begins.
+    Start(&'a str),
+    /// The check is complete.
+    End(&'a CheckReport),
+}
+
+/// Receives the steps of checks.
+pub(super) type Report<'a> = &'a (dyn Fn(CheckStep<'_>) + Send + Sync);
 
 /// What is checked.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +55,7 @@ impl Verifier {
         for (number, check) in self.checks.iter().enumerate() {
             let Check::Command(command) = check else { continue };
             let log = self.logs.join(format!("before-{}.log", number + 1));
+            report(CheckStep::Start(&check.name()));
             let run = self.run(&shell, room, &log, None, true);
             let Checked { report: done, tests } =
                 run.check(command).await.map_err(VerifyError::Stopped)?;
@@ -55,7 +65,7 @@ impl Verifier {
             if let Some(tests) = tests {
                 before.tests.insert(command.command.clone(), tests);
             }
-            report(&done);
+            report(CheckStep::End(&done));
             reports.push(done);
         }
         let generated = self.deciding_files(room.directory()).into_iter();
@@ -84,6 +94,9 @@ impl Verifier {
         let mut intruders = BTreeSet::new();
         let mut checks = Vec::new();
         for (number, check) in self.checks.iter().enumerate() {
+            if !matches!(check, Check::Review(_)) {
+                report(CheckStep::Start(&check.name()));
+            }
             let mut done = match check {
                 Check::Command(command) => {
                     let log = self.logs.join(format!("{name}-{}.log", number + 1));
@@ -98,7 +111,7 @@ impl Verifier {
                 Check::Review(_) => continue,
             };
             done.name = check.name();
-            report(&done);
+            report(CheckStep::End(&done));
             checks.push(done);
         }
         let used = Used::last(shell.take_trace());
@@ -118,7 +131,7 @@ impl Verifier {
             messages.push((path, message));
         }
         if let Some(weakened) = weakened(messages) {
-            report(&weakened);
+            report(CheckStep::End(&weakened));
             checks.push(weakened);
         }
         Ok((checks, used))

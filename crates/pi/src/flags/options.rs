@@ -46,6 +46,46 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Setting> {
         .chain(super::output::OPTIONS)
 }
 
+pub(super) const SYSTEM_PROMPT: Flag =
+    Flag::new("system-prompt", Prompt, "Replace the beginning of the system prompt")
+        .takes("TEXT")
+        .files()
+        .details("TEXT is the text itself or a file that contains it.");
+
+pub(super) const APPEND_SYSTEM_PROMPT: Flag =
+    Flag::new("append-system-prompt", Prompt, "Append text to the system prompt")
+        .takes("TEXT")
+        .files()
+        .repeats()
+        .details("TEXT is the text itself or a file that contains it.");
+
+pub(super) const SKILL: Flag =
+    Flag::new("skill", Resources, "Load a skill file or a directory of skills")
+        .takes("PATH")
+        .files()
+        .repeats();
+
+pub(super) const NO_SKILLS: Flag =
+    Flag::new("no-skills", Resources, "Disable the discovery of skills").short("ns");
+
+pub(super) const NO_CONTEXT_FILES: Flag =
+    Flag::new("no-context-files", Resources, "Do not read AGENTS.md and CLAUDE.md").short("nc");
+
+pub(super) const EXTENSION: Flag =
+    Flag::new("extension", Resources, "Load an extension: a file or a directory")
+        .short("e")
+        .takes("PATH")
+        .files()
+        .repeats();
+
+pub(super) const NO_EXTENSIONS: Flag =
+    Flag::new("no-extensions", Resources, "Disable the discovery of extensions").short("ne");
+
+pub(super) const NO_MCP: Flag = Flag::new("no-mcp", Resources, "Disable MCP servers");
+
+pub(super) const NO_STDIN: Flag = Flag::new("no-stdin", Output, "Do not read piped input")
+    .details("For loops and programs whose standard input is not meant for pi.");
+
 const OPTIONS: &[Setting] = &[
     option(
         Flag::new("print", Output, "Print the answer to the message and exit")
@@ -78,8 +118,7 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.fail = true),
     ),
     option(
-        Flag::new("no-stdin", Output, "Do not read piped input")
-            .details("For loops and programs whose standard input is not meant for pi."),
+        NO_STDIN,
         Switch(|a| a.no_stdin = true),
     ),
     option(
@@ -157,18 +196,11 @@ const OPTIONS: &[Setting] = &[
         }),
     ),
     option(
-        Flag::new("system-prompt", Prompt, "Replace the beginning of the system prompt")
-            .takes("TEXT")
-            .files()
-            .details("TEXT is the text itself or a file that contains it."),
+        SYSTEM_PROMPT,
         Value(|a, text| a.resources.system_prompt = Some(text)),
     ),
     option(
-        Flag::new("append-system-prompt", Prompt, "Append text to the system prompt")
-            .takes("TEXT")
-            .files()
-            .repeats()
-            .details("TEXT is the text itself or a file that contains it."),
+        APPEND_SYSTEM_PROMPT,
         Value(|a, text| a.resources.append_system_prompt.get_or_insert_default().push(text)),
     ),
     option(
@@ -244,11 +276,11 @@ const OPTIONS: &[Setting] = &[
     ),
     option(Flag::new("no-tools", Tools, "Disable all tools").short("nt"), Switch(|a| a.tools.none = true)),
     option(
-        Flag::new("skill", Resources, "Load a skill file or a directory of skills").takes("PATH").files().repeats(),
+        SKILL,
         Value(|a, path| a.resources.skills.push(path)),
     ),
     option(
-        Flag::new("no-skills", Resources, "Disable the discovery of skills").short("ns"),
+        NO_SKILLS,
         Switch(|a| a.resources.no_skills = true),
     ),
     option(
@@ -263,22 +295,18 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.resources.no_prompts = true),
     ),
     option(
-        Flag::new("no-context-files", Resources, "Do not read AGENTS.md and CLAUDE.md").short("nc"),
+        NO_CONTEXT_FILES,
         Switch(|a| a.resources.no_context_files = true),
     ),
     option(
-        Flag::new("extension", Resources, "Load an extension: a file or a directory")
-            .short("e")
-            .takes("PATH")
-            .files()
-            .repeats(),
+        EXTENSION,
         Value(|a, source| a.resources.extensions.push(source)),
     ),
     option(
-        Flag::new("no-extensions", Resources, "Disable the discovery of extensions").short("ne"),
+        NO_EXTENSIONS,
         Switch(|a| a.resources.no_extensions = true),
     ),
-    option(Flag::new("no-mcp", Resources, "Disable MCP servers"), Switch(|a| a.resources.no_mcp = true)),
+    option(NO_MCP, Switch(|a| a.resources.no_mcp = true)),
     option(
         Flag::new("approve", Resources, "Trust the project's settings and resources for this run").short("a"),
         Switch(|a| a.approve = Some(true)),

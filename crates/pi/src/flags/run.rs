@@ -1,7 +1,10 @@
 //! The command `pi run`. Most of its options set a field of the task: [`FIELDS`] maps them, so that
 //! the command line and the task file cannot disagree.
 
-use super::options::LEVELS;
+use super::options::{
+    APPEND_SYSTEM_PROMPT, EXTENSION, LEVELS, NO_CONTEXT_FILES, NO_EXTENSIONS, NO_MCP, NO_SKILLS,
+    NO_STDIN, SKILL, SYSTEM_PROMPT,
+};
 use super::safety::{ADD_DIR, APPROVAL_OF_RUN, NETWORK, PROFILE, RULES, SANDBOX};
 use super::{Command, Completes, Flag, Group};
 
@@ -156,13 +159,35 @@ const OTHERS: &[Flag] = &[
     Flag::new("format", Task, "Format of --explain and --dry-run: text or json")
         .takes_word("FORMAT")
         .choices(&["text", "json"]),
-    Flag::new("output-format", Reports, "Print the result as text, or the report as json")
-        .takes_word("FORMAT")
-        .choices(&["text", "json"])
-        .details(
-            "The report is one object on one line, also if the run fails or cannot start. With text, \
-             the result is printed, or the last answer if the task has no schema.",
-        ),
+    Flag { group: Task, ..NO_STDIN },
+    Flag::new(
+        "output-format",
+        Reports,
+        "Print the result as text, the report as json, or events as stream-json",
+    )
+    .takes_word("FORMAT")
+    .choices(&["text", "json", "stream-json"])
+    .details(
+        "The report is one object on one line, also if the run fails or cannot start. With text, \
+         the result is printed, or the last answer if the task has no schema. With stream-json, \
+         every event of the agent and of the run is a line, and the last line is the report.",
+    ),
+    Flag::new("mode", Reports, "Output: text, or json (the same as --output-format stream-json)")
+        .takes_word("MODE")
+        .choices(&["text", "json"]),
+    Flag::new("verbose", Reports, "Log requests, tool calls and checks to stderr"),
+];
+
+/// The options of `pi -p` that `pi run` has as they are, in `modes/run/agent.rs`.
+pub(crate) const AGENT: &[Flag] = &[
+    SYSTEM_PROMPT,
+    APPEND_SYSTEM_PROMPT,
+    SKILL,
+    NO_SKILLS,
+    NO_CONTEXT_FILES,
+    EXTENSION,
+    NO_EXTENSIONS,
+    NO_MCP,
 ];
 
 /// The options of runs that were started before, in `modes/run/resume.rs`.
@@ -180,19 +205,24 @@ const EARLIER: &[Flag] = &[
 /// All options, by group.
 const FLAGS: &[Flag] = &joined();
 
-const fn joined() -> [Flag; OTHERS.len() + CHECKS.len() + FIELDS.len() + EARLIER.len()] {
-    let mut flags = [OTHERS[0]; OTHERS.len() + CHECKS.len() + FIELDS.len() + EARLIER.len()];
+const COUNT: usize = OTHERS.len() + CHECKS.len() + FIELDS.len() + AGENT.len() + EARLIER.len();
+
+const fn joined() -> [Flag; COUNT] {
+    let mut flags = [OTHERS[0]; COUNT];
     let mut at = 0;
     while at < flags.len() {
         let checks = OTHERS.len();
         let fields = checks + CHECKS.len();
-        let earlier = fields + FIELDS.len();
+        let agent = fields + FIELDS.len();
+        let earlier = agent + AGENT.len();
         flags[at] = if at < checks {
             OTHERS[at]
         } else if at < fields {
             CHECKS[at - checks]
-        } else if at < earlier {
+        } else if at < agent {
             FIELDS[at - fields].flag
+        } else if at < earlier {
+            AGENT[at - agent]
         } else {
             EARLIER[at - earlier]
         };
@@ -204,15 +234,17 @@ const fn joined() -> [Flag; OTHERS.len() + CHECKS.len() + FIELDS.len() + EARLIER
 pub(super) const RUN: Command = Command::new("run", "Run a task unattended and check its result")
     .words("[TASK]", 0, 1)
     .details(
-        "TASK is a task file (YAML or JSON), - for one on stdin, or the goal itself. The agent works \
-         until it says that it is done; then pi makes the checks, and returns failures to the agent. \
-         The exit code is 0 only if all checks pass. Options come before the fields of a task file; \
-         checks, files and rules are added to them. `pi help run` is the guide.",
+        "TASK is a task file (YAML or JSON), the goal itself, or - for one of the two on stdin. Other \
+         piped input is a part of the prompt. The agent works until it says that it is done; then pi \
+         makes the checks, and returns failures to the agent. The exit code is 0 only if all checks \
+         pass. Options come before the fields of a task file; checks, files and rules are added to \
+         them. `pi help run` is the guide.",
     )
     .examples(&[
         "pi run task.yaml",
         "pi run \"Repair the tests\" --check \"cargo test\" --protect 'tests/**'",
         "pi run task.yaml --param issue=42 --max-cost 2 --report report.json",
+        "git diff | pi run \"Review the changes\" --must \"No change lacks a test\"",
         "pi run task.yaml --explain",
         "pi run task.yaml --dry-run",
     ])

@@ -74,8 +74,13 @@ pub(crate) async fn prompts(
     Ok(has_first.then_some(first).into_iter().chain(rest).collect())
 }
 
-/// Reads the piped input; `None` if there is none.
+/// Reads the piped input without the space around it; `None` if there is none.
 fn piped() -> Result<Option<String>, String> {
+    Ok(piped_text()?.map(|text| text.trim().to_owned()))
+}
+
+/// Reads the piped input; `None` if there is none.
+pub(super) fn piped_text() -> Result<Option<String>, String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         return Ok(None);
@@ -97,8 +102,8 @@ fn piped() -> Result<Option<String>, String> {
     }
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    let text = without_mark(&text).trim();
-    Ok((!text.is_empty()).then(|| text.to_owned()))
+    let text = without_mark(&text);
+    Ok((!text.trim().is_empty()).then(|| text.to_owned()))
 }
 
 /// Mentions that the input is read, unless the returned value is dropped within a second. A caller

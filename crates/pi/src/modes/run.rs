@@ -1,7 +1,9 @@
 //! `pi run`: executes a contract, shows its progress, and exits with the code of its outcome.
 
+mod agent;
 mod checks;
 mod explain;
+mod output;
 mod reports;
 mod resume;
 mod task;
@@ -11,68 +13,81 @@ use std::sync::Arc;
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
-use pi_converge::{Contract, Interrupt, Outcome, Progress, Report, RunOptions};
+use pi_converge::{Contract, Interrupt, Outcome, Report, ReportPlan, RunOptions};
 
+use self::output::Output;
 use super::progress::StderrUi;
 use super::setup;
 use super::signals::signal;
 use crate::arguments::Arguments;
-use crate::exit::{Exit, fail, note, print};
+use crate::exit::{Exit, note};
 use crate::extensions;
 use crate::flags::parse::CommandArgs;
 
 /// Executes a contract.
 pub(crate) fn run(args: &CommandArgs) -> ExitCode {
-    let prints_report = args.value("output-format") == Some("json");
+    let output = Output::of(args);
     let environment = match crate::environment::read() {
         Ok(environment) => environment,
-        Err(error) => return refuse(Outcome::Configuration, &[error], prints_report),
+        Err(error) => return refuse(Outcome::Configuration, &[error], &output),
     };
     if args.has("list") {
         return resume::list(&environment);
     }
     if let Some(reference) = args.value("resume") {
-        return resume::run(args, reference, environment);
+        return resume::run(args, reference, environment, output);
     }
-    let task = match task::load(args, &environment.cwd) {
-        Ok(task) => task,
-        Err(errors) => {
-            return refuse(Outcome::InvalidTask, &errors, prints_report);
+    let is_run = !args.has("explain") && !args.has("dry-run");
+    let loaded = task::load(args, &environment.cwd, is_run);
+    let (task, arguments) = match (loaded, agent::arguments(args, &environment)) {
+        (Ok(task), Ok(arguments)) => (task, arguments),
+        (Ok(task), Err(error)) => {
+            let plan = task.contract.reports;
+            return refuse_task(&[error], plan, &environment, &output);
+        }
+        (Err(invalid), arguments) => {
+            let mut errors = invalid.errors;
+            errors.extend(arguments.err());
+            let plan = if is_run { invalid.reports } else { ReportPlan::default() };
+            return refuse_task(&errors, plan, &environment, &output);
         }
     };
-    let as_json = prints_report || args.value("format") == Some("json");
+    let as_json = output.is_json() || args.value("format") == Some("json");
     if args.has("explain") {
-        let options = options(environment);
+        let options = options(environment, &arguments);
         return super::block_on(explain::explain(&task, &options, as_json));
     }
     if args.has("dry-run") {
-        let options = options(environment);
+        let options = options(environment, &arguments);
         let examining = explain::dry_run(&task, &options, as_json);
         return super::block_on(until_signal(examining, &options.interrupt));
     }
     task.notes.iter().for_each(|text| note(&format!("warning: {text}")));
-    super::block_on(perform(task.contract, environment, prints_report))
+    let mut options = options(environment, &arguments);
+    output.show(&mut options);
+    super::block_on(perform(task.contract, options, output))
 }
 
-async fn perform(contract: Contract, environment: Environment, prints_report: bool) -> ExitCode {
-    let options = options(environment);
+async fn perform(contract: Contract, options: RunOptions, output: Output) -> ExitCode {
     let interrupt = options.interrupt.clone();
-    match until_signal(Box::pin(pi_converge::run(contract, options)), &interrupt).await {
-        Ok(report) => finish(&report, prints_report),
-        Err(error) => refuse(Outcome::Failed, &[error.to_string()], prints_report),
-    }
+    let work = async {
+        match until_signal(Box::pin(pi_converge::run(contract, options)), &interrupt).await {
+            Ok(report) => finish(&report, &output),
+            Err(error) => refuse(Outcome::Failed, &[error.to_string()], &output),
+        }
+    };
+    Box::pin(output.during(work, &interrupt)).await
 }
 
 /// Returns the options of a run.
-fn options(environment: Environment) -> RunOptions {
-    let mut agent = setup::options(&Arguments::default(), environment);
+fn options(environment: Environment, arguments: &Arguments) -> RunOptions {
+    let mut agent = setup::options(arguments, environment);
     agent.ui = Arc::new(StderrUi);
     agent.mode = RunMode::Print;
     // Extensions of a run have the rights of the user's settings; contracts restrict the agent.
     agent.extensions.open = extensions::opener_with(agent.clone());
     let mut options = RunOptions::new(agent);
     options.version = env!("CARGO_PKG_VERSION").to_owned();
-    options.on_progress = Arc::new(show);
     options
 }
 
@@ -95,64 +110,41 @@ fn interrupted(exit: Exit) -> Outcome {
     }
 }
 
-fn show(progress: &Progress) {
-    match progress {
-        Progress::Attempt { number, count } if *count > 1 => {
-            note(&format!("attempt {number} of {count}"));
-        }
-        Progress::Round { number } => note(&format!("round {number}")),
-        Progress::Before(check) if check.passed => {
-            note(&format!("passed already before the run: {}", check.name));
-        }
-        Progress::Before(check) => {
-            note(&format!("fails before the run: {}", check.name));
-            check.denied.iter().for_each(|denied| note(&format!("warning: {denied}")));
-        }
-        Progress::Checked(check) if check.passed => note(&format!("passed: {}", check.name)),
-        Progress::Checked(check) => {
-            note(&format!("failed: {}: {}", check.name, check.failures.join("; ")));
-        }
-        _ => {}
-    }
-}
-
 /// Reports a run that cannot start.
-fn refuse(outcome: Outcome, reasons: &[String], prints_report: bool) -> ExitCode {
-    reasons.iter().for_each(|reason| note(reason));
-    if prints_report {
-        let reason = crate::secrets::redacted(&reasons.join("\n")).into_owned();
-        // The exit code already is that of a failure.
-        let _ = print_report(&Report::not_started(outcome, reason));
-    }
+fn refuse(outcome: Outcome, reasons: &[String], output: &Output) -> ExitCode {
+    output.refuse(&refused(outcome, reasons));
     ExitCode::from(outcome.exit_code())
 }
 
-/// Prints the report as one line.
-fn print_report(report: &Report) -> ExitCode {
-    match serde_json::to_string(report) {
-        Ok(text) => print(&format!("{text}\n")),
-        Err(error) => fail(&format!("cannot write the report: {error}"), Exit::Failed),
-    }
+/// Reports an invalid task, also in the files that it names: a CI job that uploads them has the
+/// reason.
+fn refuse_task(
+    reasons: &[String],
+    plan: ReportPlan,
+    environment: &Environment,
+    output: &Output,
+) -> ExitCode {
+    let mut report = refused(Outcome::InvalidTask, reasons);
+    report.plan = plan;
+    output.refuse(&report);
+    reports::write(&report, environment);
+    ExitCode::from(report.exit_code)
 }
 
-fn finish(report: &Report, prints_report: bool) -> ExitCode {
-    // A result that is invalid or was not verified stays off stdout: a reader could rely on it.
-    let output = match (&report.result, report.outcome) {
-        (Some(result), Outcome::Converged) => serde_json::to_string_pretty(result).ok(),
-        (Some(_), _) | (None, Outcome::InvalidOutput) => None,
-        (None, _) => report.text.clone(),
-    };
-    let printed = match prints_report {
-        true => Some(print_report(report)),
-        false => output.map(|text| print(&format!("{text}\n"))),
-    };
+fn refused(outcome: Outcome, reasons: &[String]) -> Report {
+    reasons.iter().for_each(|reason| note(reason));
+    Report::not_started(outcome, crate::secrets::redacted(&reasons.join("\n")))
+}
+
+fn finish(report: &Report, output: &Output) -> ExitCode {
+    let printed = output.write_report(report);
     report.to_text().lines().for_each(note);
     if let Ok(environment) = crate::environment::read() {
         reports::write(report, &environment);
     }
     resume::hint(report);
-    match printed {
-        Some(failed) if failed != ExitCode::SUCCESS && report.exit_code == 0 => failed,
-        _ => ExitCode::from(report.exit_code),
+    match report.exit_code {
+        0 => printed,
+        code => ExitCode::from(code),
     }
 }

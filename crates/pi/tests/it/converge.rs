@@ -13,6 +13,7 @@ mod honest;
 mod hooks;
 mod lies;
 mod limits;
+mod live;
 mod losses;
 mod output;
 mod project;

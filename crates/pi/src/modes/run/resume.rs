@@ -5,20 +5,26 @@ use std::process::ExitCode;
 use pi_coding_agent::Environment;
 use pi_converge::{Decisions, Outcome, Publication, Report, ResumeError, RunOptions, list_runs};
 
+use super::output::Output;
 use super::{finish, options, refuse, task, until_signal};
+use crate::arguments::Arguments;
 use crate::exit::{note, print};
 use crate::flags::parse::CommandArgs;
 
 /// Resumes a run.
-pub(super) fn run(args: &CommandArgs, reference: &str, environment: Environment) -> ExitCode {
-    let prints_report = args.value("output-format") == Some("json");
+pub(super) fn run(
+    args: &CommandArgs,
+    reference: &str,
+    environment: Environment,
+    output: Output,
+) -> ExitCode {
     let decisions = match decisions(args) {
         Ok(decisions) => decisions,
-        Err(error) => return refuse(Outcome::InvalidTask, &[error], prints_report),
+        Err(error) => return refuse(Outcome::InvalidTask, &[error], &output),
     };
     let publish = match task::publication(args) {
         Ok(publish) => publish,
-        Err(error) => return refuse(Outcome::InvalidTask, &[error], prints_report),
+        Err(error) => return refuse(Outcome::InvalidTask, &[error], &output),
     };
     let workspace = args.value("directory").map(|text| environment.cwd.join(text));
     let reference = if reference.contains('/') {
@@ -26,36 +32,40 @@ pub(super) fn run(args: &CommandArgs, reference: &str, environment: Environment)
     } else {
         reference.to_owned()
     };
-    let mut options = options(environment);
+    let mut options = options(environment, &Arguments::default());
     (options.workspace, options.publish) = (workspace, publish);
-    super::super::block_on(perform(reference, decisions, options, prints_report))
+    output.show(&mut options);
+    super::super::block_on(perform(reference, decisions, options, output))
 }
 
 async fn perform(
     reference: String,
     decisions: Decisions,
     options: RunOptions,
-    prints_report: bool,
+    output: Output,
 ) -> ExitCode {
     let interrupt = options.interrupt.clone();
-    let resumed = Box::pin(pi_converge::resume(&reference, &decisions, options));
-    match until_signal(resumed, &interrupt).await {
-        Ok(report) => finish(&report, prints_report),
-        Err(error) => {
-            let advice = match &error {
-                ResumeError::NoWorkspace(_) => Some("name the directory with --directory DIR"),
-                ResumeError::Directory(pi_converge::DirectoryError::NotFound(_)) => {
-                    Some("`pi run --list` lists all runs")
+    let work = async {
+        let resumed = Box::pin(pi_converge::resume(&reference, &decisions, options));
+        match until_signal(resumed, &interrupt).await {
+            Ok(report) => finish(&report, &output),
+            Err(error) => {
+                let advice = match &error {
+                    ResumeError::NoWorkspace(_) => Some("name the directory with --directory DIR"),
+                    ResumeError::Directory(pi_converge::DirectoryError::NotFound(_)) => {
+                        Some("`pi run --list` lists all runs")
+                    }
+                    _ => None,
+                };
+                let code = refuse(Outcome::InvalidTask, &[error.to_string()], &output);
+                if let Some(advice) = advice {
+                    crate::exit::hint(advice);
                 }
-                _ => None,
-            };
-            let code = refuse(Outcome::InvalidTask, &[error.to_string()], prints_report);
-            if let Some(advice) = advice {
-                crate::exit::hint(advice);
+                code
             }
-            code
         }
-    }
+    };
+    Box::pin(output.during(work, &interrupt)).await
 }
 
 /// Reads the decisions: numbers with commas, or `all`; the reason of a rejection is the word that

@@ -1,26 +1,46 @@
 //! From the command line of `pi run` to a task.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use pi_converge::{OptionValue, Problem, PublishPlan, Task, TaskInput, TaskSource};
+use pi_converge::{OptionValue, Problem, PublishPlan, ReportPlan, Task, TaskInput, TaskSource};
 use serde_json::{Value, json};
 
 use super::checks::Checks;
 use crate::flags::parse::CommandArgs;
-use crate::flags::run::{FIELDS, Field, Kind};
+use crate::flags::run::{AGENT, FIELDS, Field, Kind};
+use crate::modes::input::piped_text;
 
 /// The beginning of the pointers of the options that set the pull request.
 const PUBLISH: &str = "/publish/";
 
-/// Loads the task that a command line describes. The errors are messages for the user.
-pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<String>> {
-    let Some(word) = args.word(0) else {
-        return Err(vec!["the task is missing: give a task file or a goal".to_owned()]);
+/// The options that say nothing about the task.
+const OTHERS: &[&str] =
+    &["explain", "dry-run", "format", "output-format", "mode", "verbose", "no-stdin"];
+
+/// A task that cannot be loaded.
+pub(super) struct Invalid {
+    /// Messages for the user.
+    pub(super) errors: Vec<String>,
+    /// The reports that it asks for all the same, as far as they are known.
+    pub(super) reports: ReportPlan,
+}
+
+/// Loads the task that a command line describes. `reads_input` adds the piped input to the task.
+pub(super) fn load(
+    args: &CommandArgs,
+    directory: &Path,
+    reads_input: bool,
+) -> Result<Task, Invalid> {
+    let (source, mut errors) = match args.word(0).map(|word| source(word, directory)) {
+        Some(Ok(source)) => (source, Vec::new()),
+        Some(Err(error)) => (TaskSource::Goal(String::new()), vec![error]),
+        None => {
+            let error = "the task is missing: give a task file or a goal".to_owned();
+            (TaskSource::Goal(String::new()), vec![error])
+        }
     };
-    let source = source(word, directory).map_err(|error| vec![error])?;
     let mut input = TaskInput::new(source, directory);
-    let mut errors = Vec::new();
+    let has_source = errors.is_empty();
     let mut checks = Checks::default();
     for (name, value) in args.given() {
         let text = value.unwrap_or_default();
@@ -36,7 +56,8 @@ pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<Str
                     json_or_text(value),
                 ));
             }),
-            "explain" | "dry-run" | "format" | "output-format" => Ok(()),
+            name if OTHERS.contains(&name) => Ok(()),
+            name if AGENT.iter().any(|flag| flag.long == name) => Ok(()),
             name => match FIELDS.iter().find(|field| field.flag.long == name) {
                 Some(field) => option_value(field, text).map(|value| input.options.push(value)),
                 None => checks.add(name, text),
@@ -48,10 +69,26 @@ pub(super) fn load(args: &CommandArgs, directory: &Path) -> Result<Task, Vec<Str
         Ok(options) => input.options.extend(options),
         Err(error) => errors.push(error),
     }
-    if !errors.is_empty() {
-        return Err(errors);
+    let is_task_on_stdin = args.word(0) == Some("-");
+    if reads_input && !is_task_on_stdin && !args.has("no-stdin") && errors.is_empty() {
+        match piped_text() {
+            Ok(Some(text)) => {
+                let pointer = "/inputs/texts/stdin";
+                input.options.push(OptionValue::new("standard input", pointer, text.into()));
+            }
+            Ok(None) => {}
+            Err(error) => errors.push(error),
+        }
     }
-    Task::load(&input).map_err(|problems| problems.iter().map(Problem::to_string).collect())
+    let loaded = match errors.is_empty() {
+        true => {
+            Task::load(&input).map_err(|problems| problems.iter().map(Problem::to_string).collect())
+        }
+        // Without a source, the mistakes in the options would follow from it.
+        false if !has_source => Err(errors.into_iter().take(1).collect()),
+        false => Err(errors),
+    };
+    loaded.map_err(|errors| Invalid { errors, reports: Task::reports(&input) })
 }
 
 /// Reads the settings of the pull request of a run that is resumed.
@@ -73,10 +110,10 @@ pub(super) fn publication(args: &CommandArgs) -> Result<PublishPlan, String> {
 /// Returns the file or the goal that the argument stands for.
 fn source(word: &str, directory: &Path) -> Result<TaskSource, String> {
     if word == "-" {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|error| format!("cannot read the task from stdin: {error}"))?;
+        let text = piped_text()?.ok_or("the task is missing: stdin is empty")?;
+        if !is_task_file(&text) {
+            return Ok(TaskSource::Goal(text));
+        }
         let (name, directory) = ("stdin".to_owned(), directory.to_owned());
         return Ok(TaskSource::File { name, text, directory });
     }
@@ -92,6 +129,22 @@ fn source(word: &str, directory: &Path) -> Result<TaskSource, String> {
         .map_err(|error| format!("cannot read the task file {word}: {error}"))?;
     let directory = path.parent().map_or_else(|| directory.to_owned(), PathBuf::from);
     Ok(TaskSource::File { name: word.to_owned(), text, directory })
+}
+
+/// Returns true if a text begins as a task file does: with a brace, or with a word and a colon.
+fn is_task_file(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    let is_content = |line: &&str| {
+        !line.is_empty() && !line.starts_with('#') && !line.starts_with('%') && *line != "---"
+    };
+    let Some(first) = lines.find(is_content) else { return false };
+    if first.starts_with('{') {
+        return true;
+    }
+    let Some((key, value)) = first.split_once(':') else { return false };
+    let key = key.trim_end().trim_matches(['"', '\'']);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !key.is_empty() && key.chars().all(is_word) && (value.is_empty() || value.starts_with(' '))
 }
 
 fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), String> {

@@ -7,7 +7,9 @@ impl Random {
     pub(super) fn new(seed: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         // The first numbers of neighboring seeds are alike.
-        (0..4).for_each(|_| drop(random.below(2)));
+        for _ in 0..4 {
+            let _ = random.below(2);
+        }
         random
     }
 

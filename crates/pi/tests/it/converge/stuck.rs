@@ -108,10 +108,14 @@ fn turns_without_news_end_the_run() {
         },
     );
     assert_eq!(ended.report["stuck"]["signal"], "no-progress", "{}", ended.report);
-    assert!(ended.requests.len() <= 13, "{}", ended.requests.len());
+    assert!(ended.requests.len() <= 16, "{}", ended.requests.len());
 
+    // New calls have more turns, but not for ever.
     let ended = run(&goal(), |_| {}, |number| bash(number, &format!("expr {number} + 1 + 16")));
-    ended.assert_stuck("no-progress", 13);
+    ended.assert_stuck("no-progress", 61);
+    let reason = ended.report["reason"].as_str().unwrap();
+    assert!(reason.contains("--set stuck.turns_without_progress=0"), "{reason}");
+    assert_eq!(ended.report["limits"]["spent"]["turns"], 61, "a request that was sent");
 }
 
 #[test]
@@ -149,6 +153,32 @@ fn work_and_waiting_are_not_stuck() {
             move |number| match number {
                 20 => Reply::Text("Done.".to_owned()),
                 number => bash(number, command),
+            },
+        );
+        assert_eq!(ended.finished.code, Some(0), "{:?} {}", ended.finished, ended.report);
+    }
+}
+
+#[test]
+fn exploring_is_not_stuck() {
+    // Tables that differ in their numbers only, and searches that find nothing.
+    let table = |number: usize| bash(number, &format!("cat data/table-{number}.csv"));
+    let search = |number: usize| bash(number, &format!("grep -rn name{number} data"));
+    let explorers: [fn(usize) -> Reply; 2] = [table, search];
+    for explore in explorers {
+        let ended = run(
+            &goal(),
+            |env| {
+                fs::create_dir(env.project().join("data")).unwrap();
+                for number in 0..30 {
+                    let table = format!("id,count\n{number},{}\n", number * 7);
+                    let path = env.project().join(format!("data/table-{number}.csv"));
+                    fs::write(path, table).unwrap();
+                }
+            },
+            move |number| match number {
+                30 => Reply::Text("Done.".to_owned()),
+                number => explore(number),
             },
         );
         assert_eq!(ended.finished.code, Some(0), "{:?} {}", ended.finished, ended.report);
