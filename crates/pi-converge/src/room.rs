@@ -46,10 +46,10 @@ pub(crate) enum Content<'a> {
 
 impl Rooms {
     /// Prepares the rooms of a run, and removes those that a killed process left.
-    pub(crate) fn new(directory: PathBuf, ignored: Arc<IgnoredFiles>) -> Result<Self, FileError> {
-        remove(&directory).map_err(FileError::at("remove", &directory))?;
-        std::fs::create_dir_all(&directory).map_err(FileError::at("create", &directory))?;
-        let directory = directory.canonicalize().map_err(FileError::at("find", &directory))?;
+    pub(crate) fn new(directory: &Path, ignored: Arc<IgnoredFiles>) -> Result<Self, FileError> {
+        remove(directory).map_err(FileError::at("remove", directory))?;
+        std::fs::create_dir_all(directory).map_err(FileError::at("create", directory))?;
+        let directory = directory.canonicalize().map_err(FileError::at("find", directory))?;
         Ok(Self { directory, ignored, next: 1 })
     }
 

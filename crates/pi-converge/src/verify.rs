@@ -252,16 +252,17 @@ impl Verifier {
         let passed = passed && checks.iter().all(|check| check.passed);
         if !passed {
             let original = note_about_originals(&tampered);
-            explain(&mut checks, original.iter().cloned());
+            explain(&mut checks, original.as_slice());
             notes.extend(original);
-            explain(&mut checks, self.note_about_ignored().into_iter());
+            explain(&mut checks, self.note_about_ignored().as_slice());
         }
         if !passed && passes_as_reported {
             let added: Vec<&Tampered> =
                 tampered.iter().filter(|one| one.role == Role::Added).collect();
             // A check that passes only with its own new configuration has failed.
             passes_as_reported = added.is_empty();
-            explain(&mut checks, added.iter().map(|one| one.weakening()));
+            let weakenings: Vec<String> = added.iter().map(|one| one.weakening()).collect();
+            explain(&mut checks, &weakenings);
             concerns.extend(tampered.iter().map(Tampered::concern));
         }
         if passed {
@@ -406,9 +407,9 @@ fn note_about_originals(tampered: &[Tampered]) -> Vec<String> {
 }
 
 /// Adds remarks to the failed commands.
-fn explain(checks: &mut [CheckReport], notes: impl Iterator<Item = String> + Clone) {
+fn explain(checks: &mut [CheckReport], notes: &[String]) {
     for check in checks.iter_mut().filter(|check| check.kind == "command" && !check.passed) {
-        check.failures.extend(notes.clone());
+        check.failures.extend_from_slice(notes);
     }
 }
 

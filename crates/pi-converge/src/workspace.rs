@@ -196,7 +196,7 @@ impl RunWorkspace {
 
     /// Returns the rooms in which the changes of this workspace are checked.
     pub(crate) fn rooms(&self) -> Result<Rooms, WorkspaceError> {
-        Ok(Rooms::new(self.rooms.clone(), Arc::clone(&self.ignored))?)
+        Ok(Rooms::new(&self.rooms, Arc::clone(&self.ignored))?)
     }
 
     /// Returns the directory in which the agent works.

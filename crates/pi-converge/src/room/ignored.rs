@@ -220,9 +220,10 @@ fn inode_and_change(_: &Metadata) -> (u64, i128) {
 /// file systems do not do so for changes through a mapping.
 #[cfg(target_os = "linux")]
 fn has_reliable_times(root: &Path) -> bool {
+    use rustix::fs::FsWord;
     /// `TMPFS_MAGIC` and `RAMFS_MAGIC`.
-    const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58F6];
-    rustix::fs::statfs(root).is_ok_and(|found| !IN_MEMORY.contains(&(found.f_type as i64)))
+    const IN_MEMORY: [FsWord; 2] = [0x0102_1994, 0x8584_58F6];
+    rustix::fs::statfs(root).is_ok_and(|found| !IN_MEMORY.contains(&found.f_type))
 }
 
 #[cfg(not(target_os = "linux"))]
