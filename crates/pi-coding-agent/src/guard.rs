@@ -11,6 +11,7 @@
 mod announce;
 mod ask;
 mod change;
+mod changes;
 mod checkpoint;
 mod conclude;
 mod decision;
@@ -43,6 +44,7 @@ use pi_tools::{Host, Workspace};
 pub use crate::approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
 pub use crate::guard_report::{CallDecision, GuardStatus, ToolDecision};
 pub use announce::{AnnounceCall, StartedCall};
+pub use changes::{AgentChange, ChangeObserver};
 pub use extension_action::ExtensionAction;
 pub use judge::{Call, Judgment, Outcome, ToolOrigin};
 pub use notes::notes;

@@ -134,6 +134,25 @@ pub struct Inputs {
 }
 
 impl Contract {
+    /// Returns the patterns of files that the contract asks for by name: they belong to the result
+    /// also if git ignores them.
+    pub(crate) fn results(&self) -> Vec<String> {
+        let mut results = Vec::new();
+        for check in &self.verify {
+            match check {
+                Check::Files(check) => {
+                    results.extend(check.files.exist.iter().chain(&check.files.required).cloned());
+                }
+                Check::Json(check) => {
+                    let file = check.file.as_ref().and_then(|file| file.to_str());
+                    results.extend(file.map(str::to_owned));
+                }
+                Check::Command(_) | Check::Review(_) => {}
+            }
+        }
+        results
+    }
+
     /// Returns the first prompt: the texts of the inputs, then the goal.
     pub fn prompt(&self) -> String {
         let mut prompt = String::new();

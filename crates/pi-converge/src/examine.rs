@@ -228,6 +228,7 @@ async fn examine_workspace(
     let environment = options.agent.environment();
     let store = run_directory.join("checkpoints");
     let mut places = WorkspacePlaces::new(&environment.cwd, run_directory, store);
+    places.results = contract.results();
     places.home.clone_from(&environment.home);
     places.own = Some(environment.agent_directory.clone());
     let workspace = RunWorkspace::prepare(&contract.workspace, &places, 1)?;

@@ -15,6 +15,7 @@ pub mod agents;
 mod contract;
 mod directory;
 mod examine;
+mod globs;
 mod interrupt;
 mod outcome;
 mod playback;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use pi_coding_agent::{AgentOptions, Room, RoomKind};
 use pi_fs::FileError;
 
-pub(crate) use ignored::IgnoredFiles;
+pub(crate) use ignored::{IgnoredFiles, is_cache};
 
 use crate::workspace::{Changes, RunWorkspace, WorkspaceError};
 

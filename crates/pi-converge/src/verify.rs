@@ -9,11 +9,11 @@ mod before;
 mod command;
 mod counts;
 mod denied;
+mod endings;
 mod evidence;
 mod feedback;
 mod files;
 mod flaky;
-mod globs;
 mod goal;
 mod inline;
 mod inputs;
@@ -269,6 +269,9 @@ impl Verifier {
             let undecided = tampered.iter().filter(|one| one.version == Version::Own);
             concerns.extend(undecided.map(Tampered::concern));
             concerns.extend(self.unread_tests(&changes, &used));
+            let first = &self.before.used;
+            concerns.extend(first.removed(&changes.files, &self.roles, &tampered, &used));
+            concerns.extend(endings::added(&changes));
         }
         notes.extend(self.before.used.note());
         let paths = changes.files.iter().map(|file| &file.report.path);
@@ -284,7 +287,9 @@ impl Verifier {
         let reverted: BTreeSet<String> = originals.map(|one| one.path.clone()).collect();
         let content = Content::Changed(changes, &reverted);
         let room = self.rooms.create(&self.workspace, content, &self.options)?;
-        self.baseline.put_in_place(reverted.iter().map(String::as_str), room.directory())?;
+        let originals =
+            reverted.iter().map(String::as_str).chain(self.baseline.ignored(&self.roles));
+        self.baseline.put_in_place(originals, room.directory())?;
         for one in tampered {
             if let Version::Text(text) = &one.version {
                 std::fs::write(room.directory().join(&one.path), text)?;

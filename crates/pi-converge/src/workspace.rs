@@ -6,6 +6,7 @@
 //! them, and the list of changes does not have them.
 
 mod bring_back;
+mod changed_by_agent;
 mod changes;
 mod claim;
 mod copy;
@@ -14,17 +15,24 @@ mod export;
 mod hidden;
 mod portable;
 mod worktree;
+mod written;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use pi_base::lock;
+use pi_coding_agent::guard::ChangeObserver;
 use pi_fs::FileError;
-use pi_tools::checkpoint::{CheckpointError, Checkpoints, FileState, Limits, RestoreReport};
+use pi_tools::checkpoint::{
+    Change, CheckpointError, Checkpoints, Choice, FileState, Limits, RestoreReport,
+};
 
 use crate::contract::{WorkspaceMode, WorkspacePlan};
+use crate::globs::Pattern;
 use crate::room::{IgnoredFiles, Rooms};
+use changed_by_agent::ChangedByAgent;
 
 pub use bring_back::BroughtBack;
 pub use changes::{ChangedFile, Changes, SavedPatch};
@@ -60,6 +68,9 @@ pub enum WorkspaceError {
     /// Git cannot create or remove a worktree.
     #[error("the git worktree cannot be used: {0}")]
     Git(String),
+    /// A pattern of results is invalid.
+    #[error("invalid pattern: {0}")]
+    Pattern(globset::Error),
     /// A file operation failed.
     #[error(transparent)]
     Io(#[from] FileError),
@@ -94,6 +105,8 @@ pub struct WorkspacePlaces {
     pub workspaces: PathBuf,
     /// The directory of the checkpoints of this run. Its siblings share their contents.
     pub checkpoints: PathBuf,
+    /// Patterns of files that belong to the result although git ignores them.
+    pub results: Vec<String>,
 }
 
 impl WorkspacePlaces {
@@ -105,8 +118,8 @@ impl WorkspacePlaces {
     ) -> Self {
         let (origin, home, own) = (origin.into(), None, None);
         let (run_directory, checkpoints) = (run_directory.into(), checkpoints.into());
-        let workspaces = run_directory.join("workspaces");
-        Self { origin, home, own, run_directory, workspaces, checkpoints }
+        let (workspaces, results) = (run_directory.join("workspaces"), Vec::new());
+        Self { origin, home, own, run_directory, workspaces, checkpoints, results }
     }
 
     /// Returns the directory of the checkpoints of an attempt.
@@ -129,8 +142,11 @@ pub struct RunWorkspace {
     /// Directory for rooms.
     rooms: PathBuf,
     ignored: Arc<IgnoredFiles>,
+    changed: ChangedByAgent,
     /// Content of `.git/info/exclude` at the start.
     exclude: String,
+    /// Patterns of ignored files that belong to the result.
+    results: Vec<Pattern>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,7 +207,21 @@ impl RunWorkspace {
         let file = places.run_directory.join("ignored.json");
         let ignored = Arc::new(IgnoredFiles::record(&origin, &file, &places.workspaces)?);
         let rooms = places.workspaces.join("rooms");
-        Ok(Self { origin, root, kind, notes, checkpoints, baseline, rooms, ignored, exclude })
+        let record = places.run_directory.join(format!("written-{attempt}.jsonl"));
+        let changed = ChangedByAgent::open(&root, &record, &checkpoints)?;
+        Ok(Self {
+            origin,
+            root,
+            kind,
+            notes,
+            checkpoints,
+            baseline,
+            rooms,
+            ignored,
+            changed,
+            exclude,
+            results: Pattern::all(&places.results).map_err(WorkspaceError::Pattern)?,
+        })
     }
 
     /// Returns the rooms in which the changes of this workspace are checked.
@@ -224,11 +254,22 @@ impl RunWorkspace {
         worktree::commit(&self.origin)
     }
 
-    /// Undoes all changes since the start. Files that no checkpoint has are reported.
+    /// Undoes the changes of the agent since the start. What another program changed stays; paths
+    /// that both changed, and files that no checkpoint has, are reported.
     pub fn rollback(&self) -> Result<RestoreReport, WorkspaceError> {
         let mut checkpoints = self.checkpoints();
         checkpoints.take("before the rollback")?;
-        Ok(checkpoints.restore(self.baseline)?)
+        let choose = |change: &Change| self.changed.choose(change);
+        let report = checkpoints.restore_some(self.baseline, &choose)?;
+        checkpoints.take("after the rollback")?;
+        drop(checkpoints);
+        self.changed.undone()?;
+        Ok(report)
+    }
+
+    /// Returns the observer of the changes that an agent makes in the workspace.
+    pub(crate) fn observer(&self) -> ChangeObserver {
+        self.changed.observer()
     }
 
     /// Stores the state of the workspace and returns its number.
@@ -236,9 +277,21 @@ impl RunWorkspace {
         Ok(self.checkpoints().take(label)?)
     }
 
-    /// Repeats the changes up to a state, after a rollback.
+    /// Repeats the changes of the agent up to a state, after a rollback. A path that another program
+    /// has changed since the start is reported and stays.
     pub fn reapply(&self, state: usize) -> Result<RestoreReport, WorkspaceError> {
-        Ok(self.checkpoints().restore(state)?)
+        let mut checkpoints = self.checkpoints();
+        let now = checkpoints.take("before the best attempt")?;
+        let foreign: BTreeSet<String> =
+            checkpoints.diff(self.baseline, now)?.into_iter().map(|change| change.path).collect();
+        let choose = |change: &Change| match self.changed.has_ever(&change.path) {
+            true if foreign.contains(&change.path) => Choice::Conflict,
+            true => Choice::Restore,
+            false => Choice::Leave,
+        };
+        let report = checkpoints.restore_some(state, &choose)?;
+        checkpoints.take("the best attempt")?;
+        Ok(report)
     }
 
     /// Returns the paths at the start, with their states.

@@ -13,6 +13,8 @@ pub enum Reported {
     Programs,
     /// Starts of programs, and calls that open a file or look for one.
     ProgramsAndFiles,
+    /// Starts of programs, and calls that change a file or a directory, or open a file to do so.
+    ProgramsAndChanges,
 }
 
 /// A call that opens a file or looks for one.
@@ -38,6 +40,24 @@ pub(crate) enum Form {
     /// A directory, a path, and flags in this argument. With an empty path, the call is about an
     /// open file, and is not reported.
     LookAtWithFlags(u32),
+    /// `open`, if its flags say that the file is written, created or cut.
+    OpenToChange,
+    /// `openat`, likewise.
+    OpenAtToChange,
+    /// `unlink`, `mkdir`, `truncate`, `chmod`: a path.
+    Change,
+    /// The same in a directory.
+    ChangeAt,
+    /// `rename`: two paths.
+    ChangeTwo,
+    /// `renameat`: a directory and a path, twice.
+    ChangeTwoAt,
+    /// `symlink`, `link`: the second path is created.
+    ChangeSecond,
+    /// `symlinkat`: a text, a directory and a path.
+    ChangeSecondAt,
+    /// `linkat`: a directory and a path, twice; the second path is created.
+    ChangeLastAt,
 }
 
 const fn file(number: u32, form: Form) -> FileCall {
@@ -58,6 +78,7 @@ pub(crate) struct Architecture {
     /// The bytes of a pointer.
     pub(crate) pointer: usize,
     pub(crate) files: &'static [FileCall],
+    pub(crate) changes: &'static [FileCall],
 }
 
 /// The architectures whose programs this machine runs, the native one first.
@@ -83,6 +104,30 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
             file(437, Form::OpenAt2),
             file(439, Form::LookAtWithFlags(3)),
         ],
+        changes: &[
+            file(2, Form::OpenToChange),
+            file(76, Form::Change),
+            file(82, Form::ChangeTwo),
+            file(83, Form::Change),
+            file(84, Form::Change),
+            file(85, Form::Change),
+            file(86, Form::ChangeSecond),
+            file(87, Form::Change),
+            file(88, Form::ChangeSecond),
+            file(90, Form::Change),
+            file(133, Form::Change),
+            file(257, Form::OpenAtToChange),
+            file(258, Form::ChangeAt),
+            file(259, Form::ChangeAt),
+            file(263, Form::ChangeAt),
+            file(264, Form::ChangeTwoAt),
+            file(265, Form::ChangeLastAt),
+            file(266, Form::ChangeSecondAt),
+            file(268, Form::ChangeAt),
+            file(316, Form::ChangeTwoAt),
+            file(437, Form::ChangeAt),
+            file(452, Form::ChangeAt),
+        ],
     },
     Architecture {
         id: 0x4000_0003,
@@ -105,6 +150,31 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
             file(437, Form::OpenAt2),
             file(439, Form::LookAtWithFlags(3)),
         ],
+        changes: &[
+            file(5, Form::OpenToChange),
+            file(8, Form::Change),
+            file(9, Form::ChangeSecond),
+            file(10, Form::Change),
+            file(14, Form::Change),
+            file(15, Form::Change),
+            file(38, Form::ChangeTwo),
+            file(39, Form::Change),
+            file(40, Form::Change),
+            file(83, Form::ChangeSecond),
+            file(92, Form::Change),
+            file(193, Form::Change),
+            file(295, Form::OpenAtToChange),
+            file(296, Form::ChangeAt),
+            file(297, Form::ChangeAt),
+            file(301, Form::ChangeAt),
+            file(302, Form::ChangeTwoAt),
+            file(303, Form::ChangeLastAt),
+            file(304, Form::ChangeSecondAt),
+            file(306, Form::ChangeAt),
+            file(353, Form::ChangeTwoAt),
+            file(437, Form::ChangeAt),
+            file(452, Form::ChangeAt),
+        ],
     },
 ];
 #[cfg(target_arch = "aarch64")]
@@ -124,6 +194,20 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
             file(291, Form::LookAtWithFlags(2)),
             file(437, Form::OpenAt2),
             file(439, Form::LookAtWithFlags(3)),
+        ],
+        changes: &[
+            file(33, Form::ChangeAt),
+            file(34, Form::ChangeAt),
+            file(35, Form::ChangeAt),
+            file(36, Form::ChangeSecondAt),
+            file(37, Form::ChangeLastAt),
+            file(38, Form::ChangeTwoAt),
+            file(45, Form::Change),
+            file(53, Form::ChangeAt),
+            file(56, Form::OpenAtToChange),
+            file(276, Form::ChangeTwoAt),
+            file(437, Form::ChangeAt),
+            file(452, Form::ChangeAt),
         ],
     },
     Architecture {
@@ -145,6 +229,31 @@ pub(crate) const ARCHITECTURES: &[Architecture] = &[
             file(437, Form::OpenAt2),
             file(439, Form::LookAtWithFlags(3)),
         ],
+        changes: &[
+            file(5, Form::OpenToChange),
+            file(8, Form::Change),
+            file(9, Form::ChangeSecond),
+            file(10, Form::Change),
+            file(14, Form::Change),
+            file(15, Form::Change),
+            file(38, Form::ChangeTwo),
+            file(39, Form::Change),
+            file(40, Form::Change),
+            file(83, Form::ChangeSecond),
+            file(92, Form::Change),
+            file(193, Form::Change),
+            file(322, Form::OpenAtToChange),
+            file(323, Form::ChangeAt),
+            file(324, Form::ChangeAt),
+            file(328, Form::ChangeAt),
+            file(329, Form::ChangeTwoAt),
+            file(330, Form::ChangeLastAt),
+            file(331, Form::ChangeSecondAt),
+            file(333, Form::ChangeAt),
+            file(382, Form::ChangeTwoAt),
+            file(437, Form::ChangeAt),
+            file(452, Form::ChangeAt),
+        ],
     },
 ];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -160,6 +269,9 @@ const RETURN: u16 = 0x06;
 /// The flag of a call that is about an open file.
 const EMPTY_PATH: u32 = 0x1000;
 
+/// The flags of a call that opens a file to write, create or cut it.
+const CHANGING: u32 = (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC).cast_unsigned();
+
 /// Positions in the data of a filter. Both architectures are little-endian, so the lower half of
 /// an argument comes first.
 const NUMBER: u32 = 0;
@@ -170,8 +282,8 @@ const ARGUMENT: u32 = 16;
 const X32: u32 = 0x4000_0000;
 
 /// Makes this thread, everything it starts and everything it becomes report the programs they
-/// start, and their use of files if that is to be reported. Returns the descriptor of the listener, which is closed on exec. Set `no_new_privs`
-/// before, unless the process is privileged.
+/// start, and their use of files if that is to be reported. Returns the descriptor of the listener,
+/// which is closed on exec. Set `no_new_privs` before, unless the process is privileged.
 ///
 /// # Errors
 ///
@@ -211,6 +323,7 @@ fn program(architectures: &[Architecture], reported: Reported) -> Vec<sock_filte
         let files = match reported {
             Reported::Programs => &[],
             Reported::ProgramsAndFiles => architecture.files,
+            Reported::ProgramsAndChanges => architecture.changes,
         };
         // Without a value, every first argument matches.
         let (compare, value) = match architecture.started_with {
@@ -231,18 +344,26 @@ fn program(architectures: &[Architecture], reported: Reported) -> Vec<sock_filte
             step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF),
             step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
         ];
+        let (notify, allow) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
         for call in files {
-            if let Form::LookAtWithFlags(argument) = call.form {
+            // The argument with flags, those that matter, and the answers with and without them.
+            let flags = match call.form {
+                Form::LookAtWithFlags(argument) => Some((argument, EMPTY_PATH, allow, notify)),
+                Form::OpenToChange => Some((1, CHANGING, notify, allow)),
+                Form::OpenAtToChange => Some((2, CHANGING, notify, allow)),
+                _ => None,
+            };
+            if let Some((argument, flags, with, without)) = flags {
                 block.extend([
                     step(EQUAL, 0, 4, call.number),
                     step(LOAD, 0, 0, ARGUMENT + 8 * argument),
-                    step(ANY_BIT, 1, 0, EMPTY_PATH),
-                    step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF),
-                    step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+                    step(ANY_BIT, 1, 0, flags),
+                    step(RETURN, 0, 0, without),
+                    step(RETURN, 0, 0, with),
                 ]);
             } else {
                 block.push(step(EQUAL, 0, 1, call.number));
-                block.push(step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF));
+                block.push(step(RETURN, 0, 0, notify));
             }
         }
         block.push(step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW));

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::filter::{ARCHITECTURES, Form};
+use crate::filter::{ARCHITECTURES, Form, Reported};
 
 /// Wakes the other process on the processor of this one, as of Linux 6.6: half of the time of an
 /// answer is that wake-up.
@@ -13,7 +13,10 @@ const SYNC_WAKE_UP: u64 = 1;
 
 /// Receives the calls of all processes with one filter.
 #[derive(Debug)]
-pub struct Listener(OwnedFd);
+pub struct Listener {
+    descriptor: OwnedFd,
+    reported: Reported,
+}
 
 /// A call that waits for an answer.
 #[derive(Debug)]
@@ -51,6 +54,13 @@ pub enum Call {
         /// What the call asks for.
         use_of: FileUse,
     },
+    /// The process is about to change the names in one or two directories, or a file by its name.
+    Change {
+        /// The path that is changed, with the descriptor to which it is relative.
+        first: (Option<i32>, u64),
+        /// The other path of a call that renames.
+        second: Option<(Option<i32>, u64)>,
+    },
 }
 
 /// The use of a file that a call asks for.
@@ -65,18 +75,18 @@ pub enum FileUse {
 }
 
 impl Listener {
-    /// Listens with a descriptor that [`install`](crate::install) returned.
+    /// Listens with a descriptor that [`install`](crate::install) returned for the same calls.
     #[must_use]
-    pub fn new(descriptor: OwnedFd) -> Self {
+    pub fn new(descriptor: OwnedFd, reported: Reported) -> Self {
         // Older kernels refuse, and are slower.
         let _ = request(&descriptor, libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP);
-        Self(descriptor)
+        Self { descriptor, reported }
     }
 
     /// Waits for a call. Returns `None` if no process with the filter is left.
     pub fn next_event(&self) -> io::Result<Option<Event>> {
         loop {
-            let mut ready = [PollFd::new(&self.0, PollFlags::IN)];
+            let mut ready = [PollFd::new(&self.descriptor, PollFlags::IN)];
             match poll(&mut ready, None) {
                 Err(rustix::io::Errno::INTR) => continue,
                 polled => polled?,
@@ -101,7 +111,11 @@ impl Listener {
         #[allow(unsafe_code)]
         // SAFETY: the request reads one number, which lives until the call returns.
         let result = unsafe {
-            libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw mut id)
+            libc::ioctl(
+                self.descriptor.as_raw_fd(),
+                libc::SECCOMP_IOCTL_NOTIF_ID_VALID,
+                &raw mut id,
+            )
         };
         result == 0
     }
@@ -125,19 +139,31 @@ impl Listener {
         // SAFETY: the kernel writes one `seccomp_notif`, for which there is room and which may
         // have any content. It must be zero before, and is.
         let result = unsafe {
-            libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut received)
+            libc::ioctl(
+                self.descriptor.as_raw_fd(),
+                libc::SECCOMP_IOCTL_NOTIF_RECV,
+                &raw mut received,
+            )
         };
         if result < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Event { id: received.id, thread: received.pid, call: call(&received.data) })
+        Ok(Event {
+            id: received.id,
+            thread: received.pid,
+            call: call(&received.data, self.reported),
+        })
     }
 
     fn answer(&self, mut answer: libc::seccomp_notif_resp) -> io::Result<()> {
         #[allow(unsafe_code)]
         // SAFETY: the kernel reads one `seccomp_notif_resp`, which lives until the call returns.
         let result = unsafe {
-            libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer)
+            libc::ioctl(
+                self.descriptor.as_raw_fd(),
+                libc::SECCOMP_IOCTL_NOTIF_SEND,
+                &raw mut answer,
+            )
         };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -151,7 +177,7 @@ fn request(descriptor: &OwnedFd, request: libc::Ioctl, value: u64) -> io::Result
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-fn call(data: &libc::seccomp_data) -> Call {
+fn call(data: &libc::seccomp_data, reported: Reported) -> Call {
     let architecture = ARCHITECTURES.iter().find(|known| known.id == data.arch);
     let number = data.nr.cast_unsigned();
     let Some(architecture) = architecture else { return Call::Started };
@@ -164,6 +190,10 @@ fn call(data: &libc::seccomp_data) -> Call {
         let directory = descriptor(first);
         return Call::Exec { directory, path: second, arguments: third, pointer };
     }
+    if reported == Reported::ProgramsAndChanges {
+        let form = architecture.changes.iter().find(|change| change.number == number);
+        return form.map_or(Call::Started, |change| change_of(change.form, &data.args));
+    }
     let Some(file) = architecture.files.iter().find(|file| file.number == number) else {
         return Call::Started;
     };
@@ -174,8 +204,24 @@ fn call(data: &libc::seccomp_data) -> Call {
         Form::OpenAt2 => (descriptor(first), second, FileUse::Read),
         Form::Look => (None, first, FileUse::Look),
         Form::LookAt | Form::LookAtWithFlags(_) => (descriptor(first), second, FileUse::Look),
+        // Those of the other table.
+        _ => return Call::Started,
     };
     Call::File { directory, path, use_of }
+}
+
+fn change_of(form: Form, arguments: &[u64; 6]) -> Call {
+    let [a, b, c, d, ..] = *arguments;
+    let (first, second) = match form {
+        Form::ChangeAt | Form::OpenAtToChange => ((descriptor(a), b), None),
+        Form::ChangeTwo => ((None, a), Some((None, b))),
+        Form::ChangeTwoAt => ((descriptor(a), b), Some((descriptor(c), d))),
+        Form::ChangeSecond => ((None, b), None),
+        Form::ChangeSecondAt => ((descriptor(b), c), None),
+        Form::ChangeLastAt => ((descriptor(c), d), None),
+        _ => ((None, a), None),
+    };
+    Call::Change { first, second }
 }
 
 /// Returns the directory of a call, unless it is the working directory. A descriptor is a 32-bit

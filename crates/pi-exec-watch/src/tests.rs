@@ -25,7 +25,7 @@ fn reporting<T: Send + 'static>(
         send.send(install(reported).unwrap()).unwrap();
         work()
     });
-    (Listener::new(receive.recv().unwrap()), thread)
+    (Listener::new(receive.recv().unwrap(), reported), thread)
 }
 
 #[allow(clippy::disallowed_methods, reason = "a test starts a program directly")]

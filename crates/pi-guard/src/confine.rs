@@ -101,7 +101,7 @@ pub use pi_exec_watch::FileUse;
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
 #[cfg(target_os = "linux")]
-pub use watch::{ExecFilter, ExecWatch, Observed, Observer, ProgramResolver, Watch};
+pub use watch::{ExecFilter, ExecWatch, Observed, Observer, Observing, ProgramResolver, Watch};
 
 /// The first argument that makes a program the helper.
 pub const HELPER_ARGUMENT: &str = "--pi-confine";

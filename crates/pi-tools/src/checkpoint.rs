@@ -43,7 +43,7 @@ use store::Store;
 use crate::workspace::Workspace;
 
 pub use collect::{Pruned, Usage, prune, usage};
-pub use restore::{Conflict, ConflictReason, RestoreReport};
+pub use restore::{Choice, Conflict, ConflictReason, RestoreReport};
 pub use scan::covered;
 pub use state::{Change, FileState};
 pub use store::Lease;
@@ -284,6 +284,17 @@ impl Checkpoints {
         self.go(current, to)
     }
 
+    /// Restores some paths of a checkpoint, from the current one. The current checkpoint stays the
+    /// same: take another one afterwards.
+    pub fn restore_some(
+        &mut self,
+        to: usize,
+        choose: &dyn Fn(&Change) -> Choice,
+    ) -> Result<RestoreReport, CheckpointError> {
+        let current = self.current().ok_or(CheckpointError::Unknown(to))?;
+        self.put_back(current, to, choose)
+    }
+
     /// Returns the content that a file had at a checkpoint, if it was stored. The path has the form
     /// of [`Change::path`].
     pub fn content(&self, at: usize, path: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
@@ -315,13 +326,23 @@ impl Checkpoints {
     }
 
     fn go(&mut self, from: usize, to: usize) -> Result<RestoreReport, CheckpointError> {
+        let restored = self.put_back(from, to, &|_| Choice::Restore)?;
+        self.journal.move_to(to)?;
+        Ok(restored)
+    }
+
+    fn put_back(
+        &self,
+        from: usize,
+        to: usize,
+        choose: &dyn Fn(&Change) -> Choice,
+    ) -> Result<RestoreReport, CheckpointError> {
         let expected = self.journal.state_at(from)?;
         let wanted = self.journal.state_at(to)?;
         let mut index = Index::load(&self.store.index(&self.root));
         let now = self.scan(&mut index, Contents::Skip)?;
-        let restored = restore::restore(&self.root, &self.objects, &expected, &wanted, &now)?;
-        self.journal.move_to(to)?;
-        Ok(restored)
+        let states = restore::States { expected: &expected, wanted: &wanted, now: &now };
+        restore::restore(&self.root, &self.objects, states, choose)
     }
 
     /// Scans the workspace.

@@ -123,7 +123,8 @@ impl Services {
     ) -> Result<GuardedWorkspace, CreateError> {
         let options = &self.options;
         let trusted = self.project().is_trusted();
-        let plan = GuardPlan::new(settings, options.environment());
+        let mut plan = GuardPlan::new(settings, options.environment());
+        plan.changes = options.guard.observe_changes.clone();
         let policy = rules::load(options.environment(), trusted, &plan.rules);
         let policy = policy.map_err(|error: RulesError| GuardError::from(error))?;
         let approver = match plan.approval {

@@ -17,7 +17,7 @@ use super::extensions::OpenExtension;
 use super::tools::ToolSelection;
 use crate::Environment;
 use crate::extension::{Extension, NoUi, RunMode, Ui};
-use crate::guard::{AnnounceCall, Approvals, Approver, Guard};
+use crate::guard::{AnnounceCall, Approvals, Approver, ChangeObserver, Guard};
 use crate::session_selector::SessionSelector;
 use crate::tap::Tap;
 
@@ -118,6 +118,8 @@ pub struct GuardOptions {
     pub approvals: Approvals,
     /// Records tool calls before they are executed.
     pub announce_calls: Option<AnnounceCall>,
+    /// Observes the paths that tool calls change.
+    pub observe_changes: Option<ChangeObserver>,
     /// The guard of the agent that this one works for, which takes the checkpoints of both.
     pub parent: Option<Arc<Guard>>,
     /// Stores the state of the workspace before a run changes it.
@@ -127,7 +129,14 @@ pub struct GuardOptions {
 impl Default for GuardOptions {
     fn default() -> Self {
         let (approvals, checkpoints) = (Approvals::default(), true);
-        Self { approver: None, approvals, announce_calls: None, parent: None, checkpoints }
+        Self {
+            approver: None,
+            approvals,
+            announce_calls: None,
+            observe_changes: None,
+            parent: None,
+            checkpoints,
+        }
     }
 }
 

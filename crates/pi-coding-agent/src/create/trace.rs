@@ -68,7 +68,8 @@ const SCRIPTS: &[&str] =
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Trace {
-    /// Files of the room that were opened for reading, and its directories that were listed.
+    /// Files of the room that were opened for reading, and directories that were listed. The room
+    /// itself is the empty path.
     pub read: BTreeSet<String>,
     /// Programs and scripts of the room that the commands started: themselves, through shells and
     /// build tools, or through other such scripts. What a test runner starts is not among them.
@@ -210,12 +211,13 @@ impl Tracing {
         }
     }
 
-    /// Returns the path of a file in the room, unless it is in the repository.
+    /// Returns the path of a file in the room, unless it is in the repository. The room itself has
+    /// an empty path.
     fn inside(&self, path: &Path) -> Option<String> {
         let path = normal(path);
         let inside = path.strip_prefix(&self.seen_at).ok()?.to_str()?;
         let is_git = inside == ".git" || inside.starts_with(".git/");
-        (!inside.is_empty() && !is_git).then(|| inside.to_owned())
+        (!is_git).then(|| inside.to_owned())
     }
 
     fn exists(&self, inside: &str) -> bool {

@@ -12,6 +12,7 @@ use pi_guard::confine::{ConfinementLevel, Limits, Mount, Network, credential_pat
 use pi_guard::policy::Defaults;
 use pi_tools::ExecutorSpec;
 
+use super::ChangeObserver;
 use crate::Environment;
 use crate::create::Tracing;
 
@@ -47,6 +48,8 @@ pub struct GuardPlan {
     pub is_disposable: bool,
     /// Collects what commands use.
     pub(crate) tracing: Option<Tracing>,
+    /// Observes what calls change.
+    pub(crate) changes: Option<ChangeObserver>,
     /// Additional rule files of this run.
     pub rules: Vec<PathBuf>,
     /// Credentials in tool results are redacted.
@@ -134,6 +137,7 @@ impl GuardPlan {
             mounts: Vec::new(),
             is_disposable: false,
             tracing: None,
+            changes: None,
             rules: paths(settings.rules),
             redact_secrets: settings.redact_secrets != Some(false),
             reviewer: ReviewerPlan {

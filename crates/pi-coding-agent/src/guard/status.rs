@@ -26,7 +26,9 @@ impl Guard {
                 None => {}
             }
         }
-        if let Some(problem) = self.sandbox.watcher().problem() {
+        if super::read(&self.policy).restricts_commands()
+            && let Some(problem) = self.sandbox.watcher().problem()
+        {
             limits.push(format!("Rules are not checked when a program starts: {problem}."));
         }
         Some(GuardStatus {

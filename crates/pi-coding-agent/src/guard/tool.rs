@@ -111,6 +111,7 @@ impl Guarded {
         self.guard.checkpoint(effects).await.map_err(refuse)?;
         let tool = self.tool_for(judgment, effects, &mut attempt.arguments)?;
         self.guard.announce(attempt.id, self.name())?;
+        let observed = self.guard.observe_call(effects, self.is_watched());
         let mut output = attempt.execute(&*tool).await;
         let refused = self.guard.take_refused_programs();
         if let Some(refused) = watch::note(&refused) {
@@ -122,6 +123,7 @@ impl Guarded {
             let script = effects.runs.join("\n");
             output = self.after_denial(&attempt, &script, denial, output).await;
         }
+        drop(observed);
         output
     }
 

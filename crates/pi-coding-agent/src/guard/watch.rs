@@ -11,12 +11,15 @@ use pi_guard::confine::Confined;
 #[cfg(target_os = "linux")]
 use pi_guard::confine::{
     Confinement, ConfinementLevel, ExecWatch, FileUse, Machine, Mode, Network, Observed, Observer,
+    Observing,
 };
 use pi_guard::policy::{Part, Policy};
 use pi_guard::shell;
 
 #[cfg(target_os = "linux")]
 use super::directory::SandboxDirectory;
+#[cfg(target_os = "linux")]
+use super::{AgentChange, ChangeObserver};
 use super::{Approvals, Guard, GuardPlan};
 use crate::Environment;
 #[cfg(target_os = "linux")]
@@ -54,6 +57,8 @@ struct Parts {
     environment: Environment,
     #[cfg(target_os = "linux")]
     tracing: Option<Tracing>,
+    #[cfg(target_os = "linux")]
+    changes: Option<ChangeObserver>,
 }
 
 /// A judge at work. Its socket is removed before the directory.
@@ -70,7 +75,8 @@ impl Watcher {
         approvals: &Approvals,
         environment: &Environment,
     ) -> Self {
-        let has_task = super::read(policy).restricts_commands() || plan.tracing.is_some();
+        let is_observed = plan.tracing.is_some() || plan.changes.is_some();
+        let has_task = super::read(policy).restricts_commands() || is_observed;
         #[cfg(not(target_os = "linux"))]
         let _ = (approvals, environment);
         Self {
@@ -81,6 +87,7 @@ impl Watcher {
                 approvals: approvals.clone(),
                 environment: environment.clone(),
                 tracing: plan.tracing.clone(),
+                changes: plan.changes.clone(),
             },
             #[cfg(target_os = "linux")]
             started: OnceLock::new(),
@@ -196,17 +203,28 @@ impl Parts {
         });
         let directory = SandboxDirectory::new(&self.environment.temporary());
         let directory = directory.map_err(|error| error.to_string())?;
-        let observer = self.tracing.clone().map(observer);
+        let changes = || self.changes.clone().map(observer_of_changes);
+        let observer = self.tracing.clone().map(observer_of_uses).or_else(changes);
         let watch = ExecWatch::start(&directory.private(), programs, resolve, filter, observer);
         let watch = watch.map_err(|error| error.to_string())?;
         Ok(Started { watch, directory })
     }
 }
 
+/// Returns an observer that passes on what commands change.
+#[cfg(target_os = "linux")]
+fn observer_of_changes(changes: ChangeObserver) -> Observer {
+    Observer::new(Observing::Changes, move |observed| {
+        if let Observed::Change { paths, is_move } = observed {
+            changes.observe(AgentChange::Paths { paths: &paths, is_move });
+        }
+    })
+}
+
 /// Returns an observer that collects a trace.
 #[cfg(target_os = "linux")]
-fn observer(tracing: Tracing) -> Observer {
-    Observer::new(move |observed| match observed {
+fn observer_of_uses(tracing: Tracing) -> Observer {
+    Observer::new(Observing::Uses, move |observed| match observed {
         Observed::File { path, use_of: FileUse::Read, program } => {
             tracing.note_file(path, true, program);
         }

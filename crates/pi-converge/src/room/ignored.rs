@@ -108,6 +108,13 @@ impl IgnoredFiles {
         Ok(())
     }
 
+    /// Returns true if a file is as it was at the start.
+    pub(crate) fn is_unchanged(&self, path: &str) -> bool {
+        let metadata = fs::symlink_metadata(self.root.join(path)).ok();
+        let now = metadata.and_then(|metadata| self.identity(Path::new(path), &metadata));
+        now.is_some() && now.as_ref() == self.entries.get(Path::new(path))
+    }
+
     /// Copies a file. A copy of a file that changed meanwhile is removed.
     fn copy_file(&self, path: &Path, identity: &Identity, copy: &Path) -> io::Result<()> {
         let from = self.root.join(path);
@@ -177,7 +184,8 @@ impl IgnoredFiles {
 
 /// Returns true for the name of a directory of derived files, by the standard tag or by the name
 /// that interpreters of Python use.
-fn is_cache(directory: &Path) -> bool {
+/// Returns true for a directory that a tool can make again.
+pub(crate) fn is_cache(directory: &Path) -> bool {
     const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
     let tag = fs::read(directory.join("CACHEDIR.TAG")).unwrap_or_default();
     tag.starts_with(SIGNATURE) || directory.file_name().is_some_and(|name| name == "__pycache__")

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use pi_coding_agent::{AgentOptions, Environment};
 use pi_config::checkpoints::checkpoint_directory;
+use pi_tools::checkpoint::RestoreReport;
 
 use super::{Ended, Progress, Running};
 use crate::contract::{AttemptStrategy, OnFailure};
@@ -131,6 +132,7 @@ impl Running {
         let is_kept = number > 1 && self.contract.attempts.strategy == AttemptStrategy::Continue;
         if is_kept && let Some(current) = &self.work.current {
             options.project = options.project.in_directory(current.workspace.root());
+            observe(&current.workspace, options);
             return Ok(());
         }
         if let Some(last) = self.work.current.take() {
@@ -152,6 +154,7 @@ impl Running {
             budget: self.budget.clone(),
             interrupt: self.options.interrupt.token().clone(),
         })?;
+        observe(&workspace, options);
         let unmatched = verifier.unmatched_patterns()?;
         if !unmatched.is_empty() {
             return Err(VerifyError::Unmatched(unmatched).into());
@@ -186,6 +189,7 @@ impl Running {
             &format!("run-{}", self.directory.id()),
         );
         let mut places = WorkspacePlaces::new(&environment.cwd, self.run_directory(), store);
+        places.results = self.contract.results();
         places.home.clone_from(&environment.home);
         places.own = Some(environment.agent_directory.clone());
         places.workspaces = workspaces_directory(environment).join(self.directory.id());
@@ -270,9 +274,10 @@ impl Running {
     }
 
     /// Leaves the workspace of an attempt that is not the last: in place, its changes are undone.
-    fn leave(&self, workspace: &RunWorkspace) -> Result<(), Ended> {
+    fn leave(&mut self, workspace: &RunWorkspace) -> Result<(), Ended> {
         if workspace.is_in_place() {
-            workspace.rollback()?;
+            let report = workspace.rollback()?;
+            self.note_conflicts(&report);
         } else if self.contract.attempts.strategy != AttemptStrategy::Best {
             workspace.remove()?;
         }
@@ -330,11 +335,13 @@ impl Running {
             return ended;
         }
         let Some(last) = self.work.current.take() else { return ended };
-        let exchanged = exchange(&last.workspace, &best);
-        if let Err(error) = exchanged {
-            self.work.problems.push(format!("the best attempt cannot be restored: {error}"));
-            self.work.current = Some(last);
-            return Ended::new(Outcome::Failed, "The best attempt cannot be restored.");
+        match exchange(&last.workspace, &best) {
+            Ok(report) => self.note_conflicts(&report),
+            Err(error) => {
+                self.work.problems.push(format!("the best attempt cannot be restored: {error}"));
+                self.work.current = Some(last);
+                return Ended::new(Outcome::Failed, "The best attempt cannot be restored.");
+            }
         }
         for other in candidates {
             if !other.workspace.is_in_place()
@@ -378,7 +385,19 @@ impl Running {
     /// Brings the result of a worktree or copy to the directory of the user.
     fn keep_result(&mut self, workspace: &RunWorkspace) -> Result<(), WorkspaceError> {
         match workspace.bring_back()? {
-            BroughtBack::Applied => workspace.remove(),
+            BroughtBack::Applied => {
+                if !workspace.is_in_place() {
+                    let left = workspace.left_behind(&workspace.changes()?);
+                    if !left.is_empty() {
+                        let left = left.into_iter().collect::<Vec<_>>().join(", ");
+                        self.note(format!(
+                            "not brought back, because git ignores it: {left}; name a file in \
+                             `exist` of a files check to get it"
+                        ));
+                    }
+                }
+                workspace.remove()
+            }
             BroughtBack::Conflicts(paths) => {
                 let saved = workspace.save_patch(&self.run_directory().join("changes.patch"))?;
                 self.note(format!(
@@ -417,10 +436,16 @@ impl Running {
         if !workspace.is_in_place() {
             return workspace.remove();
         }
-        for conflict in workspace.rollback()?.conflicts {
-            self.note(format!("{} was not undone: {}", conflict.path, conflict.reason));
-        }
+        let report = workspace.rollback()?;
+        self.note_conflicts(&report);
         Ok(())
+    }
+
+    /// Names the paths that were not restored.
+    fn note_conflicts(&mut self, report: &RestoreReport) {
+        for conflict in &report.conflicts {
+            self.note(format!("{} was not restored: {}", conflict.path, conflict.reason));
+        }
     }
 
     /// Notes what the sandbox denied to checks before the run: the work may not be the reason why
@@ -451,11 +476,17 @@ fn workspaces_directory(environment: &Environment) -> PathBuf {
     cache.unwrap_or_else(|| environment.temporary()).join("pi").join("workspaces")
 }
 
+/// Records what the agent writes where other programs write, too.
+fn observe(workspace: &RunWorkspace, options: &mut AgentOptions) {
+    options.guard.observe_changes = workspace.is_in_place().then(|| workspace.observer());
+}
+
 /// Replaces the workspace of the last attempt by that of the best one.
-fn exchange(last: &RunWorkspace, best: &Candidate) -> Result<(), WorkspaceError> {
+fn exchange(last: &RunWorkspace, best: &Candidate) -> Result<RestoreReport, WorkspaceError> {
+    let mut report = RestoreReport::default();
     if last.is_in_place() {
-        last.rollback()?;
-        best.workspace.reapply(best.state)?;
+        report = last.rollback()?;
+        report.conflicts.extend(best.workspace.reapply(best.state)?.conflicts);
     }
-    Ok(())
+    Ok(report)
 }

@@ -3,7 +3,7 @@
 //! They are stored before the agent starts, and take the place of what the agent made of them in
 //! the room in which the checks run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +82,8 @@ pub(super) struct Baseline {
     root: PathBuf,
     directory: PathBuf,
     originals: BTreeMap<String, Original>,
+    /// Originals that git ignores.
+    ignored: BTreeSet<String>,
 }
 
 impl Baseline {
@@ -97,13 +99,16 @@ impl Baseline {
             root: root.to_owned(),
             directory: directory.to_owned(),
             originals: BTreeMap::new(),
+            ignored: BTreeSet::new(),
         };
+        let covered: BTreeSet<String> = covered.collect();
         if let Some(stored) = if_exists(std::fs::read(&manifest))? {
             baseline.originals = serde_json::from_slice(&stored).map_err(io::Error::other)?;
+            baseline.note_ignored(&covered);
             return Ok(baseline);
         }
         std::fs::create_dir_all(directory)?;
-        let with_role = covered.filter(|path| roles.of(path).is_some());
+        let with_role = covered.iter().filter(|path| roles.of(path).is_some()).cloned();
         let named = roles.named().map(str::to_owned);
         for path in with_role.chain(named).chain(protected_files(root, roles)) {
             let is_large = || {
@@ -120,7 +125,20 @@ impl Baseline {
         }
         let stored = serde_json::to_vec(&baseline.originals).map_err(io::Error::other)?;
         pi_fs::replace(&manifest, &stored)?;
+        baseline.note_ignored(&covered);
         Ok(baseline)
+    }
+
+    fn note_ignored(&mut self, covered: &BTreeSet<String>) {
+        let originals = self.originals.keys();
+        self.ignored = originals.filter(|path| !covered.contains(*path)).cloned().collect();
+    }
+
+    /// Returns the originals that git ignores and that no pattern protects: scripts, and products of
+    /// the checks themselves. Every room has them as they were, whatever the run made of them.
+    pub(super) fn ignored<'a>(&'a self, roles: &'a Roles) -> impl Iterator<Item = &'a str> + 'a {
+        let paths = self.ignored.iter().map(String::as_str);
+        paths.filter(|path| roles.of(path) == Some(Role::Verifier))
     }
 
     /// Returns the paths of all originals.
@@ -130,8 +148,14 @@ impl Baseline {
 
     /// Returns the originals that no check may change.
     pub(super) fn fixed<'a>(&'a self, roles: &'a Roles) -> impl Iterator<Item = &'a str> + 'a {
-        let is_fixed =
-            |path: &&String| matches!(roles.of(path), Some(Role::Protected | Role::Verifier));
+        // What git ignores and only a script names is often a product of the checks.
+        let is_product =
+            |path: &String| self.ignored.contains(path) && !roles.is_named_directly(path);
+        let is_fixed = move |path: &&String| match roles.of(path) {
+            Some(Role::Protected) => true,
+            Some(Role::Verifier) => !is_product(path),
+            _ => false,
+        };
         self.originals.keys().filter(is_fixed).map(String::as_str)
     }
 
@@ -151,6 +175,9 @@ impl Baseline {
         let mut tampered = Vec::new();
         for (path, original) in &self.originals {
             let Some(role) = roles.of(path) else { continue };
+            if role != Role::Protected && self.ignored.contains(path) {
+                continue;
+            }
             let now = read(&self.root, path)?;
             if now.as_ref() == Some(original) {
                 continue;
@@ -222,6 +249,8 @@ impl Baseline {
         let copy = self.directory.join(&hash);
         if !copy.exists() {
             pi_fs::replace(&copy, &content)?;
+            // Build tools compare times.
+            std::fs::File::open(&copy)?.set_modified(metadata.modified()?)?;
         }
         Ok(Some(Original::File { hash, executable: is_executable(&metadata) }))
     }
@@ -230,12 +259,15 @@ impl Baseline {
         match original {
             Original::Link { target } => link(target, file),
             Original::File { hash: name, executable } => {
-                let content = std::fs::read(self.directory.join(name))?;
+                let copy = self.directory.join(name);
+                let content = std::fs::read(&copy)?;
                 if hash(&content) != *name {
                     let message = format!("the stored original of {} was changed", file.display());
                     return Err(io::Error::other(message));
                 }
                 std::fs::write(file, content)?;
+                let modified = std::fs::metadata(copy)?.modified()?;
+                std::fs::OpenOptions::new().write(true).open(file)?.set_modified(modified)?;
                 set_executable(file, *executable)
             }
         }

@@ -79,7 +79,7 @@ impl Used {
             }
             let (change, role) = match file.change.as_str() {
                 "added" if matches!(known, None | Some(Role::Test)) => {
-                    ("added", self.role_of_added(path, room))
+                    ("added", self.role_of_added(path, last, room))
                 }
                 "changed" if known.is_none() => ("changed", self.role_of_existing(path, last)),
                 "removed" if known.is_none() => ("removed", self.role_of_existing(path, last)),
@@ -111,12 +111,40 @@ impl Used {
                 || last.read.iter().any(|path| is_code(&path)))
     }
 
-    fn role_of_added(&self, path: &str, room: &Path) -> Option<Role> {
+    fn role_of_added(&self, path: &str, last: &Self, room: &Path) -> Option<Role> {
         let mut above = Path::new(path).ancestors().filter_map(Path::to_str);
         let was_missed = above.any(|above| self.missing.contains(above));
         let shadows =
             || python_module(&room.join(path)).is_some_and(|module| self.modules.contains(&module));
-        (was_missed || shadows()).then_some(Role::Added)
+        // Some tools list a directory instead of looking for the name.
+        let was_listed = self.read.contains(directory_of(path)) && last.reads(path);
+        let is_found = was_listed && (is_configuration(path) || is_stub(path, room));
+        (was_missed || is_found || shadows()).then_some(Role::Added)
+    }
+
+    /// Returns a remark if the checks use nothing that the run made, and the run removed files that
+    /// they used: they may pass because there is less to check.
+    pub(super) fn removed(
+        &self,
+        files: &[ChangedFile],
+        roles: &Roles,
+        tampered: &[Tampered],
+        last: &Self,
+    ) -> Vec<Concern> {
+        let paths = |is_removed: bool| {
+            let files = files.iter().map(|file| &file.report);
+            let files = files.filter(move |file| (file.change == "removed") == is_removed);
+            files.map(|file| file.path.as_str())
+        };
+        let is_decided = |path: &str| tampered.iter().any(|one| one.path == path);
+        if last.problem.is_some() || paths(false).any(|path| last.reads(path) && !is_decided(path))
+        {
+            return Vec::new();
+        }
+        let is_missed = |path: &&str| self.reads(path) && !roles.is_permitted(path);
+        let reason = "the checks read this file before the run, and pass without it";
+        let concern = |path: &str| Concern::new(Some(path.to_owned()), reason);
+        paths(true).filter(is_missed).map(concern).collect()
     }
 
     /// Returns a remark if nothing was watched.
@@ -134,9 +162,27 @@ impl Used {
 
     /// Returns true if commands used a path, or listed its directory.
     pub(super) fn has(&self, path: &str) -> bool {
-        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-        self.reads(path) || self.looked_for.contains(path) || self.read.contains(directory)
+        self.reads(path) || self.looked_for.contains(path) || self.read.contains(directory_of(path))
     }
+}
+
+fn directory_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Returns true for the usual names of configuration.
+fn is_configuration(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extensions = ["toml", "ini", "cfg", "conf", "rc"];
+    let has_extension =
+        name.rsplit_once('.').is_some_and(|(_, extension)| extensions.contains(&extension));
+    !is_source(path) && (name.starts_with('.') || has_extension)
+}
+
+/// Returns true for declarations that type checkers read in place of a module of the project.
+fn is_stub(path: &str, room: &Path) -> bool {
+    let module = path.strip_suffix(".pyi").map(|stem| format!("{stem}.py"));
+    module.is_some_and(|module| room.join(module).is_file())
 }
 
 /// Combines what several parts of the runtime know about changed files: each once, with the greater

@@ -1,9 +1,9 @@
 //! File checks: which files a run may and must change.
 
 use super::baseline::Tampered;
-use super::globs::Pattern;
 use super::inputs::Role;
 use crate::contract::FileRules;
+use crate::globs::Pattern;
 use crate::report::Finding;
 use crate::workspace::Changes;
 

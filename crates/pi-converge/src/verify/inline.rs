@@ -1,5 +1,5 @@
-//! Tests inside of source files: the test items of Rust, and the examples in the documentation of
-//! Python. Pure.
+//! Tests inside of source files: the test items of Rust, and the examples in documentation (fenced
+//! code of Rust, interactive examples of Python). Pure.
 //!
 //! A run may add such tests. If it changed or removed one, the checks are made with the original
 //! ones in the new source.
@@ -19,6 +19,8 @@ pub(super) enum InlineChange {
 /// by them.
 pub(super) fn compare(path: &str, old: &str, new: &str) -> Option<InlineChange> {
     match path.rsplit_once('.').map(|(_, extension)| extension) {
+        // Changed examples cannot be put back into a changed text.
+        Some("rs") if !keeps_examples(old, new) => Some(InlineChange::Unrestorable),
         Some("rs") => rust(old, new),
         Some("py") => python(old, new),
         _ => None,
@@ -190,6 +192,49 @@ fn skip_opaque(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
+/// Returns true if every example in the documentation of a Rust source is still there.
+fn keeps_examples(old: &str, new: &str) -> bool {
+    let (old, mut new) = (fenced_examples(old), fenced_examples(new));
+    old.into_iter().all(|example| {
+        let place = new.iter().position(|other| *other == example);
+        place.map(|at| new.swap_remove(at)).is_some()
+    })
+}
+
+/// Returns the fenced code in the comments of a Rust source, with the words after each fence: they
+/// say whether the code is run.
+fn fenced_examples(source: &str) -> Vec<String> {
+    let mut examples = Vec::new();
+    let mut open: Option<String> = None;
+    for line in source.lines().map(str::trim_start) {
+        let comment = ["///", "//!"].iter().find_map(|start| line.strip_prefix(start));
+        let Some(text) = comment.or_else(|| line.strip_prefix('*')).map(str::trim) else {
+            // An example that is not closed ends with its comment.
+            examples.extend(open.take());
+            continue;
+        };
+        match (text.strip_prefix("```"), &mut open) {
+            (Some(words), None) => open = Some(words.replace(' ', "")),
+            (Some(_), Some(_)) => examples.extend(open.take()),
+            (None, Some(example)) => {
+                example.push('\n');
+                example.push_str(&compact(text));
+            }
+            (None, None) => {}
+        }
+    }
+    examples.extend(open);
+    // Text and other languages are no tests.
+    examples.retain(|example| {
+        let words = example.lines().next().unwrap_or_default();
+        words.split(',').all(|word| {
+            let known = ["", "rust", "should_panic", "no_run", "ignore", "compile_fail"];
+            known.contains(&word) || word.starts_with("edition") || word.starts_with("ignore-")
+        })
+    });
+    examples
+}
+
 fn python(old: &str, new: &str) -> Option<InlineChange> {
     let (old, new) = (examples(old), examples(new));
     let is_kept = old.iter().all(|example| new.contains(example));
@@ -269,6 +314,23 @@ mod tests {
         assert_eq!(compare("a.rs", old, added), None);
         let changed = "mod a { #[test] fn one() {} }";
         assert_eq!(compare("a.rs", old, changed), Some(InlineChange::Unrestorable));
+    }
+
+    #[test]
+    fn examples_of_rust_are_compared() {
+        let old = "//! Adds.\n\n/// Adds.\n///\n/// ```\n/// assert_eq!(calc::add(2, 3), 5);\n/// ```\n///\n/// ```text\n/// a + b\n/// ```\npub fn add(a: i32, b: i32) -> i32 { a - b }\n";
+        let unrestorable = Some(InlineChange::Unrestorable);
+        let cases = [
+            (old.replace("a - b", "a + b"), None),
+            (old.replace("/// a + b", "/// a and b"), None),
+            (old.replace("3), 5", "3), -1"), unrestorable.clone()),
+            (old.replace("```\n/// assert", "```ignore\n/// assert"), unrestorable.clone()),
+            (old.replace("/// assert_eq!(calc::add(2, 3), 5);\n", ""), unrestorable),
+            (format!("{old}\n/// ```\n/// calc::add(1, 1);\n/// ```\nfn more() {{}}\n"), None),
+        ];
+        for (new, expected) in cases {
+            assert_eq!(compare("src/lib.rs", old, &new), expected, "{new}");
+        }
     }
 
     #[test]

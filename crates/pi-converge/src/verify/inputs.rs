@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use pi_tools::checkpoint::FileState;
 
-use super::globs::Pattern;
 use super::goal;
 use crate::contract::{Check, Contract};
+use crate::globs::Pattern;
 
 /// The part that a file has in the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +83,8 @@ pub(super) struct Roles {
     directories: BTreeSet<String>,
     /// Files that the commands name.
     named: BTreeSet<String>,
+    /// Those of them that the commands of the contract name themselves.
+    direct: BTreeSet<String>,
     /// Programs that the commands mention.
     programs: BTreeSet<String>,
     has_commands: bool,
@@ -274,10 +276,13 @@ impl Roles {
         }
         roles.has_commands = !texts.is_empty();
         // Scripts start further scripts. Three levels are enough for a Makefile in a script.
-        for _ in 0..3 {
+        for level in 0..3 {
             let mut further = Vec::new();
             for text in &texts {
                 roles.read_words(text, goal, read, &mut further);
+            }
+            if level == 0 {
+                roles.direct.clone_from(&roles.named);
             }
             for name in ["Makefile", "package.json", "justfile", "tox.ini"] {
                 if !roles.named.contains(name) && roles.is_configuration(name) {
@@ -339,6 +344,11 @@ impl Roles {
     /// Returns true if a command names the file, or a script that it runs.
     pub(super) fn is_named(&self, path: &str) -> bool {
         self.named.contains(path)
+    }
+
+    /// Returns true if a command of the contract names the file itself.
+    pub(super) fn is_named_directly(&self, path: &str) -> bool {
+        self.direct.contains(path)
     }
 
     /// Returns true for the manifest of a package in a new directory, which decides only about that
@@ -527,7 +537,7 @@ mod tests {
 
     use super::*;
 
-    fn roles(checks: serde_json::Value, goal: &str, files: &[(&str, &str)]) -> Roles {
+    fn roles(checks: &serde_json::Value, goal: &str, files: &[(&str, &str)]) -> Roles {
         let contract = json!({"goal": goal, "verify": checks});
         let contract: Contract = serde_json::from_value(contract).unwrap();
         let read = |path: &str| {
@@ -603,7 +613,7 @@ mod tests {
             (json!([{"json": [{"pointer": "/a"}]}]), "", &[("tests/a", None), ("Makefile", None)]),
         ];
         for (checks, goal, expected) in cases {
-            let roles = roles(checks.clone(), goal, &files);
+            let roles = roles(checks, goal, &files);
             for (path, role) in *expected {
                 assert_eq!(roles.of(path), *role, "{path} in {checks}");
             }

@@ -12,8 +12,9 @@ use super::before::Before;
 use super::command::{Checked, CommandRun};
 use super::evidence::Used;
 use super::inputs::Role;
-use super::{Verifier, VerifyError, files, globs, json, read_text};
+use super::{Verifier, VerifyError, files, json, read_text};
 use crate::contract::{Check, FileCheck, JsonCheck};
+use crate::globs::Pattern;
 use crate::report::CheckReport;
 use crate::room::CleanRoom;
 use crate::workspace::Changes;
@@ -204,7 +205,7 @@ fn check_files(
     changes: &Changes,
     tampered: &[Tampered],
 ) -> Result<CheckReport, VerifyError> {
-    let existing = |pattern: &globs::Pattern| {
+    let existing = |pattern: &Pattern| {
         let walk = ignore::WalkBuilder::new(room)
             .standard_filters(false)
             .filter_entry(|entry| entry.file_name() != ".git")

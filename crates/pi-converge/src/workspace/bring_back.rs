@@ -25,6 +25,7 @@ impl RunWorkspace {
         if self.is_in_place() {
             return Ok(BroughtBack::Applied);
         }
+        let hidden: Vec<String> = self.changes()?.hidden().map(str::to_owned).collect();
         let mut checkpoints = self.checkpoints();
         let state = checkpoints.take("result")?;
         let changes = checkpoints.diff(self.baseline, state)?;
@@ -37,6 +38,7 @@ impl RunWorkspace {
                     || matches!(change.after, Some(FileState::File { hash: None, .. }))
             })
             .map(|change| change.path.clone())
+            .chain(hidden.iter().filter(|path| self.is_theirs(path)).cloned())
             .collect();
         if !conflicts.is_empty() {
             return Ok(BroughtBack::Conflicts(conflicts));
@@ -47,7 +49,21 @@ impl RunWorkspace {
         for change in removed.into_iter().rev().chain(written) {
             self.write(&checkpoints, state, change)?;
         }
+        for path in &hidden {
+            let (from, to) = (self.root.join(path), self.origin.join(path));
+            let parent = to.parent().unwrap_or(&to);
+            std::fs::create_dir_all(parent).map_err(WorkspaceError::io("create", parent))?;
+            remove(&to).map_err(WorkspaceError::io("remove", &to))?;
+            copy::copy_file(&from, &to).map_err(WorkspaceError::io("write", &to))?;
+        }
         Ok(BroughtBack::Applied)
+    }
+
+    /// Returns true if the user's directory has another file at the path of an ignored result.
+    fn is_theirs(&self, path: &str) -> bool {
+        let there = self.origin.join(path);
+        let exists = std::fs::symlink_metadata(&there).is_ok();
+        is_behind_link(&self.origin, &there) || exists && !self.ignored.is_unchanged(path)
     }
 
     fn write(

@@ -1,5 +1,6 @@
 //! The changes of a workspace since its start: as a list, as a diff and as a patch file.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pi_tools::checkpoint::{Change, Checkpoints, FileState};
@@ -8,6 +9,7 @@ use super::diff::{Side, diff_file};
 use super::hidden::{IgnoreRules, hidden_files, is_ignore_file};
 use super::{RunWorkspace, WorkspaceError, current_exclude};
 use crate::report::FileReport;
+use crate::room::is_cache;
 
 /// The changes of a workspace since its start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +17,9 @@ use crate::report::FileReport;
 pub struct Changes {
     /// The changed files and links, without directories.
     pub files: Vec<ChangedFile>,
+    /// New files in the caches of tools, which git does not ignore here. They are no work: neither
+    /// the diff nor a clean room has them.
+    pub caches: Vec<String>,
     /// The unified diff. It names files whose content is not text.
     pub diff: Vec<u8>,
     /// Number of the state that was compared with the start.
@@ -29,7 +34,8 @@ pub struct ChangedFile {
     pub report: FileReport,
     /// True if the diff only names the file.
     pub is_opaque: bool,
-    /// True if git ignores the file because the run changed what it ignores.
+    /// True if git ignores the file: the run changed what is ignored, or the contract asks for the
+    /// file.
     pub is_hidden: bool,
     /// Hash of the content or target at the end.
     pub hash: Option<String>,
@@ -61,6 +67,12 @@ impl Changes {
         self.files.iter().map(|file| file.report.clone()).collect()
     }
 
+    /// Returns the paths of ignored files that are part of the result.
+    pub(super) fn hidden(&self) -> impl Iterator<Item = &str> {
+        let hidden = self.files.iter().filter(|file| file.is_hidden);
+        hidden.map(|file| file.report.path.as_str())
+    }
+
     /// Returns the diff as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.diff).into_owned()
@@ -90,6 +102,10 @@ impl RunWorkspace {
                 (_, Side::Missing) => "removed",
                 _ => "changed",
             };
+            if kind == "added" && is_in_cache(&change.path) {
+                changes.caches.push(change.path);
+                continue;
+            }
             let diff = diff_file(&change.path, &old, &new);
             changes.diff.extend(diff.text);
             let report = FileReport {
@@ -115,14 +131,17 @@ impl RunWorkspace {
         Ok(changes)
     }
 
-    /// Adds the new files that the run hid by changing what git ignores.
+    /// Adds ignored files that are part of the result: those that the contract asks for, and new ones
+    /// that the run hid by changing what git ignores.
     fn add_hidden(
         &self,
         checkpoints: &Checkpoints,
         changes: &mut Changes,
     ) -> Result<(), WorkspaceError> {
         let is_rule = |file: &ChangedFile| is_ignore_file(&file.report.path);
-        if !changes.files.iter().any(is_rule) && current_exclude(&self.root) == self.exclude {
+        let has_new_rules =
+            changes.files.iter().any(is_rule) || current_exclude(&self.root) != self.exclude;
+        if !has_new_rules && self.results.is_empty() {
             return Ok(());
         }
         let (start, now) = (checkpoints.paths(self.baseline)?, checkpoints.paths(changes.state)?);
@@ -135,7 +154,18 @@ impl RunWorkspace {
             text.push('\n');
         }
         let known = start.keys().chain(now.keys()).map(String::as_str).collect();
-        for path in hidden_files(&self.root, &rules, &known) {
+        let mut hidden = BTreeSet::new();
+        if has_new_rules {
+            hidden.extend(hidden_files(&self.root, &rules, &known));
+        }
+        if !self.results.is_empty() {
+            let is_result = |path: &String| {
+                self.results.iter().any(|pattern| pattern.names(path)) && self.is_new_ignored(path)
+            };
+            let ignored = hidden_files(&self.root, &IgnoreRules::default(), &known);
+            hidden.extend(ignored.into_iter().filter(is_result));
+        }
+        for path in hidden {
             let content = std::fs::read(self.root.join(&path)).ok();
             let new = Side::File { content, executable: false };
             let diff = diff_file(&path, &Side::Missing, &new);
@@ -150,6 +180,41 @@ impl RunWorkspace {
             });
         }
         Ok(())
+    }
+
+    /// Returns true if an ignored file is not as the user had it at the start.
+    fn is_new_ignored(&self, path: &str) -> bool {
+        let theirs = std::fs::read(self.origin.join(path)).ok();
+        match self.is_in_place() {
+            true => !self.ignored.is_unchanged(path),
+            false => theirs.is_none() || theirs != std::fs::read(self.root.join(path)).ok(),
+        }
+    }
+
+    /// Returns the ignored files and directories of a worktree or a copy that its removal deletes,
+    /// by their first names. Caches are left out.
+    pub(crate) fn left_behind(&self, changes: &Changes) -> BTreeSet<String> {
+        let checkpoints = self.checkpoints();
+        let Ok(now) = checkpoints.paths(changes.state) else { return BTreeSet::new() };
+        drop(checkpoints);
+        let brought = changes.files.iter().map(|file| file.report.path.as_str());
+        let known = now.keys().map(String::as_str).chain(brought).collect();
+        let ignored = hidden_files(&self.root, &IgnoreRules::default(), &known);
+        let is_theirs = |path: &&String| {
+            !is_in_cache(path) && !self.is_in_tagged_cache(path) && self.is_new_ignored(path)
+        };
+        let first = |path: &String| match path.split_once('/') {
+            Some((directory, _)) => format!("{directory}/"),
+            None => path.clone(),
+        };
+        ignored.iter().filter(is_theirs).map(first).collect()
+    }
+
+    fn is_in_tagged_cache(&self, path: &str) -> bool {
+        let directories = Path::new(path).ancestors().skip(1);
+        directories.into_iter().any(|directory| {
+            !directory.as_os_str().is_empty() && is_cache(&self.root.join(directory))
+        })
     }
 
     /// Saves the changes as a patch for `git apply`, with copies of files that are not text in a
@@ -177,6 +242,12 @@ impl RunWorkspace {
         }
         Ok(saved)
     }
+}
+
+/// Returns true for a file that running or checking Python code leaves beside it.
+fn is_in_cache(path: &str) -> bool {
+    let caches = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
+    path.split('/').any(|part| caches.contains(&part))
 }
 
 /// Returns a path as people read it: bytes that are not UTF-8 become the replacement character.

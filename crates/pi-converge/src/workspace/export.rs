@@ -33,7 +33,9 @@ impl RunWorkspace {
             Content::Start => (start, Vec::new()),
             Content::Changed(changes, reverted) => {
                 let now = checkpoints.paths(changes.state)?;
-                (mixed(&start, now, reverted), hidden(changes, reverted))
+                let mut reverted = reverted.clone();
+                reverted.extend(changes.caches.iter().cloned());
+                (mixed(&start, now, &reverted), hidden(changes, &reverted))
             }
         };
         let too_large = checkpoints.export(&items, to)?;

@@ -54,7 +54,29 @@ pub struct Watch {
     approved: bool,
     own_start: bool,
     #[serde(default)]
-    observed: bool,
+    observed: Observing,
+}
+
+/// The uses of files that an observer wants to know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Observing {
+    /// None.
+    #[default]
+    Nothing,
+    /// Every file that is opened or looked for.
+    Uses,
+    /// Every path that is changed, or opened to be changed.
+    Changes,
+}
+
+impl Observing {
+    fn reported(self) -> Reported {
+        match self {
+            Self::Nothing => Reported::Programs,
+            Self::Uses => Reported::ProgramsAndFiles,
+            Self::Changes => Reported::ProgramsAndChanges,
+        }
+    }
 }
 
 impl Watch {
@@ -75,7 +97,7 @@ impl Watch {
 
     /// The calls that the command reports.
     fn reported(&self) -> Reported {
-        if self.observed { Reported::ProgramsAndFiles } else { Reported::Programs }
+        self.observed.reported()
     }
 
     /// The exceptions, as the helper sends them.
@@ -130,7 +152,7 @@ impl ExecWatch {
 
     /// Returns how commands are watched by this judge.
     pub fn watch(&self) -> Watch {
-        let observed = self.shared.observer.is_some();
+        let observed = self.shared.observing();
         Watch { socket: self.socket.clone(), approved: false, own_start: false, observed }
     }
 
@@ -163,6 +185,10 @@ struct Shared {
 }
 
 impl Shared {
+    fn observing(&self) -> Observing {
+        self.observer.as_ref().map_or(Observing::Nothing, |observer| observer.observing())
+    }
+
     fn note_refused(&self, refused: Part) {
         let mut kept = lock(&self.refused);
         if kept.len() < MOST_REFUSED && !kept.iter().any(|other| other.what == refused.what) {
@@ -214,7 +240,8 @@ fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
         drop(builder.spawn(move || {
             if let Ok((listener, flags)) = connect::receive(&helper) {
                 drop(helper);
-                Judge::new(Listener::new(listener), shared, flags).run();
+                let listener = Listener::new(listener, shared.observing().reported());
+                Judge::new(listener, shared, flags).run();
             }
         }));
     }
@@ -256,6 +283,17 @@ impl Judge {
                     && let Some(path) = caller::used_path(event.thread, directory, path)
                 {
                     observer.file(event.thread, path, use_of);
+                }
+                let _ = self.listener.permit(&event);
+                continue;
+            }
+            if let Call::Change { first, second } = event.call {
+                if let Some(observer) = &self.shared.observer {
+                    let paths = [Some(first), second].into_iter().flatten();
+                    let paths = paths.filter_map(|(directory, path)| {
+                        caller::used_path(event.thread, directory, path)
+                    });
+                    observer.change(paths.collect(), second.is_some());
                 }
                 let _ = self.listener.permit(&event);
                 continue;

@@ -56,21 +56,52 @@ pub enum ConflictReason {
     /// The content exceeded [`Limits::file_bytes`](super::Limits::file_bytes) and was not stored.
     #[error("too large to have been stored")]
     TooLarge,
+    /// The caller knows, or cannot rule out, that another program changed the path.
+    #[error("changed by another program, too")]
+    Foreign,
 }
 
-/// Changes the `expected` state into the `wanted` state. A path that differs from the expected
-/// state `now` is a conflict.
+/// The decision of a caller about a path that differs from the wanted state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Choice {
+    /// Restores the path.
+    Restore,
+    /// Does not touch the path and does not report it.
+    Leave,
+    /// Does not touch the path, and reports it as [`ConflictReason::Foreign`].
+    Conflict,
+}
+
+/// The states between which a workspace is changed.
+#[derive(Clone, Copy)]
+pub(super) struct States<'a> {
+    pub(super) expected: &'a State,
+    pub(super) wanted: &'a State,
+    /// A path whose state differs from the expected one is a conflict.
+    pub(super) now: &'a State,
+}
+
+/// Changes the expected state of the chosen paths into the wanted one.
 pub(super) fn restore(
     root: &Path,
     objects: &Objects,
-    expected: &State,
-    wanted: &State,
-    now: &State,
+    states: States<'_>,
+    choose: &dyn Fn(&Change) -> Choice,
 ) -> Result<RestoreReport, CheckpointError> {
     let mut work =
         Restoration { root, objects, modes: Modes::default(), restored: RestoreReport::default() };
-    let changes = expected.changes_to(wanted);
-    let done = work.apply(&changes, now);
+    let mut changes = states.expected.changes_to(states.wanted);
+    changes.retain(|change| match choose(change) {
+        Choice::Restore => true,
+        Choice::Leave => false,
+        Choice::Conflict => {
+            let (path, reason) = (change.path.clone(), ConflictReason::Foreign);
+            work.restored.conflicts.push(Conflict { path, reason });
+            false
+        }
+    });
+    let done = work.apply(&changes, states.now);
     // Also after a failure: directories were made writable to change their entries.
     work.modes.finish();
     done?;

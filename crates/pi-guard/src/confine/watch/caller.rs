@@ -84,7 +84,7 @@ pub(super) fn read(event: &Event, expected: Option<&Image>) -> io::Result<Image>
     let thread = event.thread;
     let (directory, path, arguments, pointer) = match event.call {
         Call::Started => return started(thread, expected),
-        Call::File { .. } => return Err(io::ErrorKind::InvalidInput.into()),
+        Call::File { .. } | Call::Change { .. } => return Err(io::ErrorKind::InvalidInput.into()),
         Call::Exec { directory, path, arguments, pointer } => (directory, path, arguments, pointer),
     };
     let memory = Memory { thread, pointer };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use pi_exec_watch::FileUse;
 
+use super::Observing;
 use super::caller::{self, Image};
 
 /// Most processes of a lineage.
@@ -37,13 +38,21 @@ pub enum Observed<'a> {
         /// Returns the name of the program that the process runs.
         program: &'a dyn Fn() -> Option<String>,
     },
+    /// A process changes these paths, or opens them to do so.
+    Change {
+        /// The paths: two if the call renames.
+        paths: Vec<PathBuf>,
+        /// True if everything below the paths moves with them.
+        is_move: bool,
+    },
 }
 
 impl fmt::Debug for Observed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, path) = match self {
+        let (name, path): (_, &dyn fmt::Debug) = match self {
             Self::Program { path, .. } => ("Program", path),
             Self::File { path, .. } => ("File", path),
+            Self::Change { paths, .. } => ("Change", paths),
         };
         f.debug_struct(name).field("path", path).finish_non_exhaustive()
     }
@@ -51,12 +60,26 @@ impl fmt::Debug for Observed<'_> {
 
 /// Receives what commands use, on a thread of the watch. The command waits meanwhile.
 #[derive(Clone)]
-pub struct Observer(Arc<dyn Fn(Observed<'_>) + Send + Sync>);
+pub struct Observer {
+    observing: Observing,
+    observe: Arc<dyn Fn(Observed<'_>) + Send + Sync>,
+}
 
 impl Observer {
-    /// Creates an observer.
-    pub fn new(observe: impl Fn(Observed<'_>) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(observe))
+    /// Creates an observer of programs and of these uses of files.
+    pub fn new(
+        observing: Observing,
+        observe: impl Fn(Observed<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        Self { observing, observe: Arc::new(observe) }
+    }
+
+    pub(super) fn observing(&self) -> Observing {
+        self.observing
+    }
+
+    pub(super) fn change(&self, paths: Vec<PathBuf>, is_move: bool) {
+        (self.observe)(Observed::Change { paths, is_move });
     }
 
     pub(super) fn file(&self, thread: u32, path: PathBuf, use_of: FileUse) {
@@ -64,14 +87,14 @@ impl Observer {
             let path = fs::read_link(format!("/proc/{thread}/exe")).ok()?;
             path.file_name()?.to_str().map(str::to_owned)
         };
-        (self.0)(Observed::File { path, use_of, program: &program });
+        (self.observe)(Observed::File { path, use_of, program: &program });
     }
 
     pub(super) fn program(&self, thread: u32, image: &Image) {
         let cwd = caller::cwd(thread);
         let arguments = || image.arguments();
         let lineage = || lineage(thread);
-        (self.0)(Observed::Program {
+        (self.observe)(Observed::Program {
             path: cwd.join(&image.path),
             cwd,
             arguments: &arguments,

@@ -42,7 +42,7 @@ impl Pattern {
 
     /// Returns true if the pattern applies to a path and says so: it has a name without wildcards.
     /// `**/*.py` names nothing, `tests/**` and `**/Makefile` do.
-    pub(super) fn names(&self, path: &str) -> bool {
+    pub(crate) fn names(&self, path: &str) -> bool {
         let is_name =
             |part: &str| !part.is_empty() && part != "." && !part.contains(['*', '?', '[', '{']);
         self.text.split('/').any(is_name) && self.matches(path)
