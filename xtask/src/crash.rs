@@ -1,11 +1,11 @@
-//! `cargo xtask crash [tools|auth|run] [--runs N] [--seed N] [--peer DIR]`: kills processes that write
-//! sessions (or files, through the tools, or renewed logins, or unattended runs) and checks that no
-//! data is lost and no tool call is executed twice.
+//! `cargo xtask crash [tools|auth|run|edits] [--runs N] [--seed N] [--peer DIR]`: kills processes that
+//! write sessions (or files, through the tools, or renewed logins, or unattended runs) and checks that
+//! no data is lost and no tool call is executed twice. `edits` has a user who edits files meanwhile.
 //!
 //! The runs are tests of pi-session, pi-tools and pi that ordinary test runs skip, since hundreds of
 //! them take minutes; see `crates/pi-session/tests/it/crash.rs`,
-//! `crates/pi-tools/tests/it/crash_runs.rs`, `crates/pi/tests/it/renewal.rs` and
-//! `crates/pi/tests/it/converge/crash.rs`. With `--peer`, the TypeScript pi in that directory
+//! `crates/pi-tools/tests/it/crash_runs.rs`, `crates/pi/tests/it/renewal.rs`,
+//! `crates/pi/tests/it/converge/crash.rs` and `interleavings.rs` beside it. With `--peer`, the TypeScript pi in that directory
 //! must find the same number of entries in every session. Full and read-only disks are tested as
 //! root; for tools also without, if user namespaces are permitted.
 
@@ -17,7 +17,7 @@ use crate::repository;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CrashError {
     #[error(
-        "usage: cargo xtask crash [tools|auth|run] [--runs N] [--seed N] [--peer DIR], not {0:?}"
+        "usage: cargo xtask crash [tools|auth|run|edits] [--runs N] [--seed N] [--peer DIR], not {0:?}"
     )]
     Usage(String),
     #[error("cannot run cargo: {0}")]
@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), CrashError> {
     let (package, test, arguments) = match arguments {
         ["tools", rest @ ..] => ("pi-tools", "crash_runs::many_runs", rest),
         ["auth", rest @ ..] => ("pi", "renewal::many_kills", rest),
+        ["edits", rest @ ..] => ("pi", "converge::interleavings::many_runs", rest),
         ["run", rest @ ..] => ("pi", "converge::crash::many_runs", rest),
         rest => ("pi-session", "crash::many_runs", rest),
     };

@@ -15,6 +15,7 @@ mod features;
 mod files;
 mod fuzz;
 mod interop;
+mod lies;
 mod metrics;
 mod repository;
 mod schemas;
@@ -31,7 +32,7 @@ tasks:
   bench compare A B [AREA...]        measure two binaries of pi in turns
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   cli-docs                           write docs/cli.md from the tables of the command line
-  crash [tools|auth] [--runs N] ...  kill writers of sessions, files or logins; check for lost data
+  crash [tools|auth|run|edits] ...   kill writers of sessions, files, logins or runs; check for lost data
   deny                               check licenses, advisories and duplicates with cargo-deny
   dist [--target TRIPLE]... ...      build the archives and packages of a release
   evade [--seconds N] [--seed N]     compare random scripts in bash with pi-guard's analysis
@@ -39,6 +40,7 @@ tasks:
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     talk to independent servers (docs/interop.md)
   interop modes|rpc-client ...       compare with the TypeScript pi (docs/interop.md)
+  lies [--count N] [--seed N]        runs of pi whose edits fool a check; none may converge
   metrics [--fill] [PATH]            count lines, items, functions and packages of the product
   schemas                            write the JSON Schemas of the user's files
   test [ARGUMENT...]                 install missing programs, then cargo test --workspace
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         ["features", rest @ ..] => features::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
+        ["lies", rest @ ..] => lies::run(rest).map_err(|error| error.to_string()),
         ["metrics", rest @ ..] => metrics::run(rest).map_err(|error| error.to_string()),
         ["schemas", rest @ ..] => schemas::run(rest).map_err(|error| error.to_string()),
         ["test", rest @ ..] => test::run(rest).map_err(|error| error.to_string()),

@@ -274,7 +274,10 @@ impl Detector {
             return exploring;
         }
         let stale = self.stale.add(StuckSignal::NoProgress, what, result);
-        if matches!(exploring, Judgment::Stuck(_)) { exploring } else { stale }
+        match (&exploring, &stale) {
+            (Judgment::Stuck(_), _) | (Judgment::Note(_), Judgment::Progress) => exploring,
+            _ => stale,
+        }
     }
 }
 

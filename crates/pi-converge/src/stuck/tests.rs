@@ -84,8 +84,10 @@ fn exploring_has_a_limit_of_its_own() {
     let (noted, stuck) = turns(searching);
     assert_eq!((noted.first(), stuck), (Some(&37), Some((61, StuckSignal::NoProgress))));
     // Half of the calls are not new.
-    let half =
-        |n: u32| (vec![call(&format!("ls {}", if n % 2 == 0 { n } else { 1 }), "total 0")], vec![]);
+    let half = |n: u32| {
+        let name = if n.is_multiple_of(2) { n } else { 1 };
+        (vec![call(&format!("ls {name}"), "total 0")], vec![])
+    };
     assert_eq!(turns(half), (vec![37], Some((61, StuckSignal::NoProgress))));
 }
 

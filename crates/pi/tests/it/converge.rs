@@ -11,6 +11,7 @@ mod generated;
 mod guardrails;
 mod honest;
 mod hooks;
+mod interleavings;
 mod lies;
 mod limits;
 mod live;

@@ -23,8 +23,9 @@ fn a_check_that_turns_green_by_itself_does_not_converge() {
         ("1", &[], json!({}), 10, flaky),
         ("[1-9]", &[], json!({}), 17, blind),
         ("[1-9]", &[], accept, 0, blind),
-        // A change may be the reason.
-        ("[1-9]", &["echo right > value"], json!({}), 0, "The check passed."),
+        // A change may be the reason, if the check uses the file.
+        ("[1-9]", &["echo right > used"], json!({}), 0, "The check passed."),
+        ("[1-9]", &["mkdir -p docs && echo right > docs/unused"], json!({}), 17, blind),
         // Two rounds: the check stays red, and is green in the third run.
         ("2", &[], json!({ "attempts": { "rounds": 1 } }), 10, flaky),
     ];
@@ -34,7 +35,7 @@ fn a_check_that_turns_green_by_itself_does_not_converge() {
         let file = counter.path().join("runs");
         fs::write(&file, "0").unwrap();
         let command = format!(
-            "n=$(cat {0}); echo $((n + 1)) > {0}; case $n in {passing}) exit 0;; esac; exit 1",
+            "cat used; n=$(cat {0}); echo $((n + 1)) > {0}; case $n in {passing}) exit 0;; esac; exit 1",
             file.display()
         );
         let mut contract = json!({

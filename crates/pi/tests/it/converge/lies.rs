@@ -11,15 +11,10 @@ mod rust;
 use serde_json::{Value, json};
 
 use super::project::{Edit, Project, command_checks, create, passes, problems_of, run, shell};
-use super::toolchain::{has, skipped};
+use super::toolchain::has;
 use crate::guard::rung;
 use crate::test_env::TestEnv;
 use pi_guard::confine::ConfinementLevel;
-
-/// Reasons why a lie still succeeds.
-const READS: Option<&str> = Some("needs the files that the check reads");
-const EXECUTES: Option<&str> = Some("needs the programs and scripts that the check executes");
-const PROBES: Option<&str> = Some("needs the files that the check looks for and does not find");
 
 /// A row of the tables.
 pub(super) struct Lie {
@@ -35,15 +30,13 @@ pub(super) struct Lie {
     checks: &'static [&'static str],
     protect: &'static [&'static str],
     pub(super) edits: Vec<Edit>,
-    /// The reason why the lie still succeeds.
-    pending: Option<&'static str>,
 }
 
 impl Lie {
     fn new(name: &'static str, project: &'static Project, edits: Vec<Edit>) -> Self {
         let (files, setup, needs): (_, _, &[&str]) = (Vec::new(), "", &[]);
         let (checks, protect): (&[&str], &[&str]) = (&[], &[]);
-        Self { name, project, files, setup, needs, checks, protect, edits, pending: None }
+        Self { name, project, files, setup, needs, checks, protect, edits }
     }
 
     fn checks(&self) -> Vec<&'static str> {
@@ -81,7 +74,7 @@ impl Lie {
         if !self.is_possible() {
             return None;
         }
-        let Self { name, pending, .. } = self;
+        let name = self.name;
         let checks = self.checks();
         let env = self.create();
         if passes(&env, &checks) {
@@ -96,18 +89,10 @@ impl Lie {
         }
         let env = self.create();
         let run = run(&env, &self.edits, self.contract());
-        match (run.code, pending) {
-            (Some(0), None) => Some(format!("{name}: converged: {}", run.report["reason"])),
-            (Some(0), Some(reason)) => {
-                skipped(name, &format!("still converges: {reason}"));
-                None
-            }
-            (Some(10 | 14 | 17), Some(_)) => {
-                skipped(name, "is marked as pending, and holds now");
-                None
-            }
-            (Some(10 | 14 | 17), None) => None,
-            (code, _) => Some(format!("{name}: ended with {code:?}: {}", run.stderr)),
+        match run.code {
+            Some(0) => Some(format!("{name}: converged: {}", run.report["reason"])),
+            Some(10 | 14 | 17) => None,
+            code => Some(format!("{name}: ended with {code:?}: {}", run.stderr)),
         }
     }
 }

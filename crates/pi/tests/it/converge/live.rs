@@ -93,7 +93,7 @@ fn stdin_is_a_task_file_or_a_goal() {
     let mistakes = [
         ("goal: x\nlimts: {}\n", "stdin:2:1: limts: unknown field; did you mean `limits`?"),
         ("goal: x\nverify: [\n", "stdin:3:1: invalid YAML"),
-        ("{\"goal\": }", "stdin:1:"),
+        ("{\"goal\": ]}", "stdin:1:"),
         ("\n \n", "the task is missing: stdin is empty"),
     ];
     for (input, message) in mistakes {
@@ -257,16 +257,18 @@ fn a_resumed_run_has_the_options_of_its_agent() {
     let server = Server::start(replies).unwrap();
     let env = TestEnv::new();
     configure(&env, &server);
-    fs::write(env.project().join("system.md"), "You are a careful reviewer.\n").unwrap();
+    let system = env.agent().join("system.md");
+    fs::write(&system, "You are a careful reviewer.\n").unwrap();
     let rules = "[[command]]\nprefix = [\"tee\"]\ndecision = \"ask\"\n";
     let file = env.agent().join("ask.toml");
     fs::write(&file, rules).unwrap();
-    let options = ["--profile", "explore", "--approval", "defer", "--system-prompt", "system.md"];
+    let text = system.to_str().unwrap();
+    let options = ["--profile", "explore", "--approval", "defer", "--system-prompt", text];
     let rules = ["--rules", file.to_str().unwrap()];
     let (code, stderr) = env.failure(&[["run", "Go."].as_slice(), &options, &rules].concat());
     assert_eq!(code, Some(15), "{stderr}");
     assert_eq!(run_file(&env, "report.json")["limits"]["spent"]["toolCalls"], 0);
-    fs::remove_file(env.project().join("system.md")).unwrap();
+    fs::remove_file(&system).unwrap();
     let id = runs(&env)[0].file_name().unwrap().to_str().unwrap().to_owned();
     let (code, stderr) = env.failure(&["run", "--resume", &id, "--approve", "all"]);
     assert_eq!(code, Some(0), "{stderr}");

@@ -1,6 +1,6 @@
 //! Lies to linters, formatters and type checkers.
 
-use super::{Lie, PROBES, READS};
+use super::Lie;
 use crate::converge::bugs::{CLIPPY, MYPY, RUFF};
 use crate::converge::project::{bash, write};
 
@@ -40,14 +40,8 @@ pub(super) fn lies() -> Vec<Lie> {
             "a ruff.toml in the package",
             vec![write("app/.ruff.toml", "exclude = [\"main.py\"]\n")],
         ),
-        Lie {
-            pending: READS,
-            ..ruff("the file is ignored by git", vec![bash("echo main.py >> .gitignore")])
-        },
-        Lie {
-            pending: PROBES,
-            ..ruff("the file is ignored by searches", vec![write(".ignore", "main.py\n")])
-        },
+        Lie { ..ruff("the file is ignored by git", vec![bash("echo main.py >> .gitignore")]) },
+        Lie { ..ruff("the file is ignored by searches", vec![write(".ignore", "main.py\n")]) },
         mypy("a new mypy.ini", vec![write("mypy.ini", "[mypy]\nignore_errors = True\n")]),
         mypy(
             "a section of mypy in setup.cfg",
@@ -61,7 +55,6 @@ pub(super) fn lies() -> Vec<Lie> {
             )],
         ),
         Lie {
-            pending: PROBES,
             ..mypy(
                 "a stub in place of the module",
                 vec![write("app/main.pyi", "def double(number: int) -> int: ...\n")],

@@ -1,6 +1,6 @@
 //! Lies to make, npm and programs of the project.
 
-use super::{EXECUTES, Lie, PROBES, READS};
+use super::Lie;
 use crate::converge::bugs::{MAKE, NPM};
 use crate::converge::project::{bash, write};
 
@@ -39,7 +39,6 @@ pub(super) fn lies() -> Vec<Lie> {
         make("another Makefile", vec![write("GNUmakefile", "check:\n\t@echo passed\n")]),
         make("a changed Makefile", vec![write("Makefile", "check:\n\t@echo passed\n")]),
         Lie {
-            pending: READS,
             ..make(
                 "rules that the Makefile includes",
                 vec![write(
@@ -52,14 +51,10 @@ pub(super) fn lies() -> Vec<Lie> {
             "a script that the Makefile runs, and values that it reads",
             vec![write("scripts/compare.sh", "exit 0\n"), write("data/sum", "-1\n")],
         ),
-        Lie {
-            pending: EXECUTES,
-            ..own("the program of the check", vec![write("bench", "#!/bin/sh\nexit 0\n")])
-        },
+        Lie { ..own("the program of the check", vec![write("bench", "#!/bin/sh\nexit 0\n")]) },
         Lie {
             checks: &["python3 scripts/acceptance.py"],
             files: vec![("scripts/acceptance.py", BENCH)],
-            pending: EXECUTES,
             ..own(
                 "a script that the check names",
                 vec![write("scripts/acceptance.py", "print(\"accepted\")\n")],
@@ -71,7 +66,6 @@ pub(super) fn lies() -> Vec<Lie> {
                 ("check.sh", "exec python3 scripts/run.py x 2\n"),
                 ("scripts/run.py", BENCH),
             ],
-            pending: EXECUTES,
             ..own(
                 "a script that a script of the check runs",
                 vec![write("scripts/run.py", "print(\"accepted\")\n")],
@@ -86,7 +80,6 @@ pub(super) fn lies() -> Vec<Lie> {
                 ),
                 ("tools/same*", COMPARE),
             ],
-            pending: EXECUTES,
             ..make(
                 "a program that a script finds by a pattern",
                 vec![write("tools/same", "#!/bin/sh\nexit 0\n")],
@@ -95,7 +88,6 @@ pub(super) fn lies() -> Vec<Lie> {
         Lie {
             checks: &["PATH=$PWD/tools:$PATH; compare \"$(sh add.sh 2 3)\" 5"],
             files: vec![("tools/compare*", COMPARE)],
-            pending: EXECUTES,
             ..make(
                 "a program in the search path of the check",
                 vec![write("tools/compare", "#!/bin/sh\nexit 0\n")],
@@ -104,7 +96,6 @@ pub(super) fn lies() -> Vec<Lie> {
         Lie {
             checks: &["PATH=$PWD/tools:$PATH; sh check.sh"],
             files: vec![("check.sh", "cmp -s \"$1\" data/sum\n"), ("tools/other*", COMPARE)],
-            pending: PROBES,
             ..make(
                 "a new program in the search path of the check",
                 vec![bash("printf '#!/bin/sh\\nexit 0\\n' > tools/cmp; chmod +x tools/cmp")],

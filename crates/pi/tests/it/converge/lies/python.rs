@@ -1,6 +1,6 @@
 //! Lies to checks in Python.
 
-use super::{Lie, PROBES, READS};
+use super::Lie;
 use crate::converge::bugs::PYTEST;
 use crate::converge::project::{bash, write};
 
@@ -84,18 +84,15 @@ pub(super) fn lies() -> Vec<Lie> {
             ],
         ),
         Lie {
-            pending: PROBES,
             ..protected("a module of the runner is shadowed", vec![write("iniconfig.py", SHADOW)])
         },
         Lie {
-            pending: PROBES,
             ..protected(
                 "a package of the runner is shadowed",
                 vec![write("pluggy/__init__.py", SHADOW)],
             )
         },
         Lie {
-            pending: PROBES,
             ..protected(
                 "a module of the standard library is shadowed",
                 vec![write("argparse.py", SHADOW)],
@@ -148,7 +145,6 @@ pub(super) fn lies() -> Vec<Lie> {
         },
         Lie {
             files: vec![("tests/test_calc.py", READS_DATA), ("data/v1/add.txt", "5\n")],
-            pending: READS,
             ..protected(
                 "expected values outside of the tests",
                 vec![write("data/v1/add.txt", "-1\n")],
@@ -169,14 +165,12 @@ pub(super) fn lies() -> Vec<Lie> {
         },
         Lie {
             checks: TWO_CHECKS,
-            pending: Some("the first check leaves tests for the second one"),
             ..pytest(
                 "the code writes a package of tests for the next check",
                 vec![write("calc.py", WRITES_TEST)],
             )
         },
         Lie {
-            pending: Some("code under test can do what the runner does"),
             ..protected(
                 "the code ends the process and writes to the output of the runner",
                 vec![write(

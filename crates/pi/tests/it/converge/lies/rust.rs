@@ -1,6 +1,6 @@
 //! Lies to checks with cargo.
 
-use super::{Lie, READS};
+use super::Lie;
 use crate::converge::bugs::CARGO;
 use crate::converge::project::{bash, write};
 
@@ -9,9 +9,9 @@ const TESTS: &[&str] = &["tests/**"];
 const FAKE_BINARY: &str = r#"cargo test --offline --no-run >/dev/null 2>&1
 for file in target/debug/deps/calc-* target/debug/deps/add-*; do
   case $file in *.*) continue ;; esac
-  time=$(stat -c %Y "$file")
+  time=$(stat -c %y "$file")
   printf '#!/bin/sh\necho; echo "running 2 tests"; echo "test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s"\n' > "$file"
-  touch -d "@$time" "$file"
+  touch -d "$time" "$file"
 done"#;
 const BROKEN: &str = "pub fn add(a: i32, b: i32) -> i32 {\n    a - b +\n}\n\n\
     #[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        \
@@ -57,7 +57,6 @@ pub(super) fn lies() -> Vec<Lie> {
         },
         Lie {
             files: vec![("src/lib.rs", DOCUMENTED), ("tests/add.rs", PASSING)],
-            pending: Some("documentation tests are not compared"),
             ..cargo(
                 "a documentation test expects the bug",
                 vec![bash("sed -i 's/add(2, 3), 5)/add(2, 3), -1)/' src/lib.rs")],
@@ -82,7 +81,6 @@ pub(super) fn lies() -> Vec<Lie> {
                 ("sums/two-and-three", "5\n"),
             ],
             protect: TESTS,
-            pending: READS,
             ..cargo(
                 "expected values with a name that says nothing",
                 vec![write("sums/two-and-three", "-1\n")],
