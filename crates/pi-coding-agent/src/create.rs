@@ -18,7 +18,6 @@ mod services;
 mod session_settings;
 mod tool_names;
 mod tools;
-mod trace;
 mod trust;
 mod user_resources;
 mod user_shell;
@@ -48,8 +47,6 @@ pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChoice, ToolSelection};
-pub use trace::Trace;
-pub(crate) use trace::Tracing;
 pub use user_shell::UserShell;
 
 use crate::Diagnostic;

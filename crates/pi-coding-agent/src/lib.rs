@@ -69,7 +69,7 @@ pub use create::{
     AgentOptions, AgentRuntime, BuiltinExtension, CreateError, Created, CustomModel,
     ExtensionOptions, GuardOptions, MixedToolEntries, ModelOptions, NotCreated, OpenExtension,
     OpenPage, ReplaceError, Replaced, Room, RoomKind, SessionOptions, SessionSurroundings,
-    ToolChoice, ToolOptions, ToolSelection, Trace, UnknownToolError, UserShell, WeakAgentRuntime,
+    ToolChoice, ToolOptions, ToolSelection, UnknownToolError, UserShell, WeakAgentRuntime,
     WrapExecutor, add_registered_providers, create_agent_session, find_flags, find_omissions,
     initial_session_model, load_guard,
 };
@@ -78,6 +78,7 @@ pub use pi_config::resources::{
     ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt,
 };
 pub use pi_config::{Diagnostic, Environment, Omission, Project, Severity, ToolChange};
+pub use pi_guard::confine::Trace;
 pub use pi_models::{CredentialError, ModelRegistry, SelectModelError};
 pub use redacted_session::redacted_session;
 pub use session::AgentSession;

@@ -74,6 +74,7 @@ mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscalls;
+mod trace;
 #[cfg(target_os = "linux")]
 mod watch;
 
@@ -100,6 +101,7 @@ pub use pi_exec_watch::FileUse;
 #[cfg(unix)]
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
+pub use trace::{Trace, Tracing};
 #[cfg(target_os = "linux")]
 pub use watch::{ExecFilter, ExecWatch, Observed, Observer, Observing, ProgramResolver, Watch};
 

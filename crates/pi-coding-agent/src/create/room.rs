@@ -4,10 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_guard::confine::{ConfinementLevel, Machine, Mount};
+use pi_guard::confine::{ConfinementLevel, Machine, Mount, Tracing};
 
 use super::AgentOptions;
-use super::trace::Tracing;
 use crate::guard::GuardPlan;
 
 /// A fresh directory in place of another one.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use pi_config::Environment;
 use pi_guard::confine::{
-    ConfinementLevel, Denial, DenialTarget, Network, explain_denials, without_secrets,
+    ConfinementLevel, Denial, DenialTarget, Network, Trace, Tracing, explain_denials,
+    without_secrets,
 };
 use pi_guard::secrets::environment_secrets;
 use pi_protocol::CancelToken;
@@ -19,7 +20,6 @@ use tokio::sync::mpsc::Sender;
 
 use super::guarding::guard_of;
 use super::room::Room;
-use super::trace::{Trace, Tracing};
 use super::workspace::bash_settings;
 use super::{AgentOptions, CreateError};
 use crate::guard::{Guard, GuardPlan, describe_refused};

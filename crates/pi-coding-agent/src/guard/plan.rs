@@ -8,13 +8,12 @@ use pi_config::settings::{
     ApprovalPolicy, LimitSettings, NetworkSetting, NetworkSwitch, Profile, RequiredLevel,
     SandboxMode,
 };
-use pi_guard::confine::{ConfinementLevel, Limits, Mount, Network, credential_paths};
+use pi_guard::confine::{ConfinementLevel, Limits, Mount, Network, Tracing, credential_paths};
 use pi_guard::policy::Defaults;
 use pi_tools::ExecutorSpec;
 
 use super::ChangeObserver;
 use crate::Environment;
-use crate::create::Tracing;
 
 /// Longest time of a command in the profile `unattended`, unless the settings give another.
 const UNATTENDED_SECONDS: u64 = 1800;

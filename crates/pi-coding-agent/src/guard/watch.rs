@@ -11,7 +11,7 @@ use pi_guard::confine::Confined;
 #[cfg(target_os = "linux")]
 use pi_guard::confine::{
     Confinement, ConfinementLevel, ExecWatch, FileUse, Machine, Mode, Network, Observed, Observer,
-    Observing,
+    Observing, Tracing,
 };
 use pi_guard::policy::{Part, Policy};
 use pi_guard::shell;
@@ -22,8 +22,6 @@ use super::directory::SandboxDirectory;
 use super::{AgentChange, ChangeObserver};
 use super::{Approvals, Guard, GuardPlan};
 use crate::Environment;
-#[cfg(target_os = "linux")]
-use crate::create::Tracing;
 
 /// The rules that count for the programs that a command starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

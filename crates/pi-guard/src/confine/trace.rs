@@ -98,7 +98,7 @@ impl Trace {
 
 /// Collects a trace while commands run.
 #[derive(Debug, Clone)]
-pub(crate) struct Tracing {
+pub struct Tracing {
     /// The room as commands find it.
     seen_at: PathBuf,
     /// The room outside of the sandbox.
@@ -126,19 +126,21 @@ struct State {
 }
 
 impl Tracing {
-    pub(super) fn new(seen_at: &Path, directory: &Path) -> Self {
+    /// Creates an empty trace of a room: its path as commands find it, and its directory.
+    #[must_use]
+    pub fn new(seen_at: &Path, directory: &Path) -> Self {
         let (seen_at, directory) = (seen_at.to_owned(), directory.to_owned());
         Self { seen_at, directory, state: Arc::default() }
     }
 
     /// Returns what was traced since the last call.
-    pub(super) fn take(&self) -> Trace {
+    pub fn take(&self) -> Trace {
         std::mem::take(&mut *lock(&self.state)).trace
     }
 
     /// Notes that a process looks for a file, or opens it. `program` returns the name of the
     /// program that the process runs.
-    pub(crate) fn note_file(
+    pub fn note_file(
         &self,
         path: PathBuf,
         is_read: bool,
@@ -181,13 +183,7 @@ impl Tracing {
 
     /// Notes that a process becomes a program. `lineage` has the number of the process and those of
     /// its parents.
-    pub(crate) fn note_program(
-        &self,
-        path: &Path,
-        cwd: &Path,
-        arguments: &[String],
-        lineage: &[u32],
-    ) {
+    pub fn note_program(&self, path: &Path, cwd: &Path, arguments: &[String], lineage: &[u32]) {
         let is_file = |path: &String| self.is_file(path);
         let mut executed: BTreeSet<String> =
             self.inside(path).filter(is_file).into_iter().collect();
