@@ -272,7 +272,7 @@ async fn examine_checks(
     }
     let checks = Box::pin(verifier.before(&|_| {})).await?;
     for check in &checks {
-        // The check may fail for other reasons, too. No one knows before the sandbox permits it.
+        // The check may fail for other reasons, too. The cause is not known before the sandbox permits it.
         if let Some(denied) = check.denied.first() {
             let message = format!("`{}` fails because {denied}", check.name);
             found.add("verify", Verdict::Problem, message);

@@ -6,9 +6,7 @@
 //! cannot reach the directory of the user, so nothing that it writes has to be undone.
 
 mod git;
-mod ignored;
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,9 +14,7 @@ use std::sync::Arc;
 use pi_coding_agent::{AgentOptions, Room, RoomKind};
 use pi_fs::FileError;
 
-pub(crate) use ignored::{IgnoredFiles, is_cache};
-
-use crate::workspace::{Changes, RunWorkspace, WorkspaceError};
+use crate::workspace::{Content, IgnoredFiles, RunWorkspace, WorkspaceError};
 
 /// Creates the rooms of a run.
 #[derive(Debug)]
@@ -35,18 +31,11 @@ pub(crate) struct CleanRoom {
     room: Room,
 }
 
-/// The content of a room: a state of the workspace.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Content<'a> {
-    /// The state at the start.
-    Start,
-    /// The changes of the run, without those of these paths.
-    Changed(&'a Changes, &'a BTreeSet<String>),
-}
-
 impl Rooms {
-    /// Prepares the rooms of a run, and removes those that a killed process left.
-    pub(crate) fn new(directory: &Path, ignored: Arc<IgnoredFiles>) -> Result<Self, FileError> {
+    /// Prepares the rooms in which the changes of a workspace are checked, and removes those that a
+    /// killed process left.
+    pub(crate) fn of(workspace: &RunWorkspace) -> Result<Self, FileError> {
+        let (directory, ignored) = (workspace.rooms(), workspace.ignored());
         remove(directory).map_err(FileError::at("remove", directory))?;
         std::fs::create_dir_all(directory).map_err(FileError::at("create", directory))?;
         let directory = directory.canonicalize().map_err(FileError::at("find", directory))?;

@@ -7,6 +7,7 @@
 mod baseline;
 mod before;
 mod command;
+mod configuration;
 mod counts;
 mod denied;
 mod endings;
@@ -44,8 +45,8 @@ pub(crate) use making::CheckStep;
 
 use crate::contract::{Check, Contract};
 use crate::report::{CheckReport, Concern};
-use crate::room::{CleanRoom, Content, Rooms};
-use crate::workspace::{Changes, RunWorkspace, WorkspaceError};
+use crate::room::{CleanRoom, Rooms};
+use crate::workspace::{Changes, Content, RunWorkspace, WorkspaceError};
 
 /// Ignored files that a failure names.
 const MOST_NAMED: usize = 5;
@@ -164,7 +165,7 @@ impl Verifier {
             variables: contract.check_env.clone(),
             goal: contract.goal.clone(),
             workspace: workspace.clone(),
-            rooms: workspace.rooms()?,
+            rooms: Rooms::of(workspace).map_err(WorkspaceError::from)?,
             roles,
             baseline,
             before: Before::read(&logs),

@@ -13,6 +13,7 @@ mod copy;
 mod diff;
 mod export;
 mod hidden;
+mod ignored;
 mod portable;
 mod worktree;
 mod written;
@@ -31,13 +32,14 @@ use pi_tools::checkpoint::{
 
 use crate::contract::{WorkspaceMode, WorkspacePlan};
 use crate::globs::Pattern;
-use crate::room::{IgnoredFiles, Rooms};
 use changed_by_agent::ChangedByAgent;
 
 pub use bring_back::BroughtBack;
 pub use changes::{ChangedFile, Changes, SavedPatch};
 pub(crate) use claim::Claim;
 pub(crate) use copy::{copy_file, link};
+pub(crate) use export::Content;
+pub(crate) use ignored::IgnoredFiles;
 pub(crate) use portable::{AdoptError, adopt};
 
 /// Reasons why a workspace cannot be prepared, compared or undone.
@@ -224,9 +226,14 @@ impl RunWorkspace {
         })
     }
 
-    /// Returns the rooms in which the changes of this workspace are checked.
-    pub(crate) fn rooms(&self) -> Result<Rooms, WorkspaceError> {
-        Ok(Rooms::new(&self.rooms, Arc::clone(&self.ignored))?)
+    /// Returns the directory for the rooms in which the changes of this workspace are checked.
+    pub(crate) fn rooms(&self) -> &Path {
+        &self.rooms
+    }
+
+    /// Returns the ignored files of the user, as they were at the start.
+    pub(crate) fn ignored(&self) -> Arc<IgnoredFiles> {
+        Arc::clone(&self.ignored)
     }
 
     /// Returns the directory in which the agent works.

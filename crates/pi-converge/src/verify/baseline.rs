@@ -135,7 +135,7 @@ impl Baseline {
     }
 
     /// Returns the originals that git ignores and that no pattern protects: scripts, and products of
-    /// the checks themselves. Every room has them as they were, whatever the run made of them.
+    /// the checks themselves. Every room has them as they were, not as the run left them.
     pub(super) fn ignored<'a>(&'a self, roles: &'a Roles) -> impl Iterator<Item = &'a str> + 'a {
         let paths = self.ignored.iter().map(String::as_str);
         paths.filter(|path| roles.of(path) == Some(Role::Verifier))

@@ -7,9 +7,9 @@ use pi_tools::checkpoint::{Change, Checkpoints, FileState};
 
 use super::diff::{Side, diff_file};
 use super::hidden::{IgnoreRules, hidden_files, is_ignore_file};
+use super::ignored::is_cache;
 use super::{RunWorkspace, WorkspaceError, current_exclude};
 use crate::report::FileReport;
-use crate::room::is_cache;
 
 /// The changes of a workspace since its start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

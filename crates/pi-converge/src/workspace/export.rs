@@ -7,9 +7,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pi_tools::checkpoint::FileState;
 
 use super::{Changes, RunWorkspace, WorkspaceError};
-use crate::room::Content;
 
 type Items = BTreeMap<String, FileState>;
+
+/// The content of a room: a state of the workspace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Content<'a> {
+    /// The state at the start.
+    Start,
+    /// The changes of the run, without those of these paths.
+    Changed(&'a Changes, &'a BTreeSet<String>),
+}
 
 impl RunWorkspace {
     /// Returns a file as it was at the start and as it was at a state, if both are texts.
@@ -67,7 +75,7 @@ fn mixed(start: &Items, now: Items, reverted: &BTreeSet<String>) -> Items {
             Some(item) => put_back(&mut items, start, path, item),
         }
     }
-    // A build must notice that a file was changed, whatever time the run gave it.
+    // A build must notice that a file was changed, also if the run set its time.
     let just_now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let just_now = i64::try_from(just_now.as_nanos()).unwrap_or(i64::MAX);
     for (path, item) in &mut items {

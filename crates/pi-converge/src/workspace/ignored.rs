@@ -85,7 +85,7 @@ impl IgnoredFiles {
     }
 
     /// Copies the files that are as they were at the start.
-    pub(super) fn copy_unchanged(&self, to: &Path) -> Result<(), FileError> {
+    pub(crate) fn copy_unchanged(&self, to: &Path) -> Result<(), FileError> {
         for (path, identity) in &self.entries {
             let (from, copy) = (self.root.join(path), to.join(path));
             let Ok(metadata) = fs::symlink_metadata(&from) else { continue };
@@ -100,7 +100,7 @@ impl IgnoredFiles {
             }
             let copied = match identity {
                 Identity::Directory => fs::create_dir(&copy),
-                Identity::Link { target } => crate::workspace::link(target, &copy),
+                Identity::Link { target } => super::link(target, &copy),
                 Identity::File { .. } => self.copy_file(path, identity, &copy),
             };
             copied.map_err(FileError::at("copy", &from))?;
@@ -109,7 +109,7 @@ impl IgnoredFiles {
     }
 
     /// Returns true if a file is as it was at the start.
-    pub(crate) fn is_unchanged(&self, path: &str) -> bool {
+    pub(super) fn is_unchanged(&self, path: &str) -> bool {
         let metadata = fs::symlink_metadata(self.root.join(path)).ok();
         let now = metadata.and_then(|metadata| self.identity(Path::new(path), &metadata));
         now.is_some() && now.as_ref() == self.entries.get(Path::new(path))
@@ -118,7 +118,7 @@ impl IgnoredFiles {
     /// Copies a file. A copy of a file that changed meanwhile is removed.
     fn copy_file(&self, path: &Path, identity: &Identity, copy: &Path) -> io::Result<()> {
         let from = self.root.join(path);
-        match crate::workspace::copy_file(&from, copy) {
+        match super::copy_file(&from, copy) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -131,7 +131,7 @@ impl IgnoredFiles {
 
     /// Returns the files that were added, changed or removed since the start, the first of each
     /// directory.
-    pub(super) fn changed(&self) -> Vec<String> {
+    pub(crate) fn changed(&self) -> Vec<String> {
         let covered: BTreeSet<PathBuf> = covered(&self.root).map(PathBuf::from).collect();
         let mut changed = BTreeSet::new();
         let mut directories = vec![PathBuf::new()];
@@ -185,7 +185,7 @@ impl IgnoredFiles {
 /// Returns true for the name of a directory of derived files, by the standard tag or by the name
 /// that interpreters of Python use.
 /// Returns true for a directory that a tool can make again.
-pub(crate) fn is_cache(directory: &Path) -> bool {
+pub(super) fn is_cache(directory: &Path) -> bool {
     const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
     let tag = fs::read(directory.join("CACHEDIR.TAG")).unwrap_or_default();
     tag.starts_with(SIGNATURE) || directory.file_name().is_some_and(|name| name == "__pycache__")
