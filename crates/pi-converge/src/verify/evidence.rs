@@ -117,8 +117,9 @@ impl Used {
         let shadows =
             || python_module(&room.join(path)).is_some_and(|module| self.modules.contains(&module));
         // Some tools list a directory instead of looking for the name.
-        let was_listed = self.read.contains(directory_of(path)) && last.reads(path);
-        let is_found = was_listed && (is_configuration(path) || is_stub(path, room));
+        let is_found = last.reads(path)
+            && (self.read.contains(directory_of(path)) && is_configuration(path)
+                || takes_place_of_module(path, room));
         (was_missed || is_found || shadows()).then_some(Role::Added)
     }
 
@@ -179,10 +180,17 @@ fn is_configuration(path: &str) -> bool {
     !is_source(path) && (name.starts_with('.') || has_extension)
 }
 
-/// Returns true for declarations that type checkers read in place of a module of the project.
-fn is_stub(path: &str, room: &Path) -> bool {
-    let module = path.strip_suffix(".pyi").map(|stem| format!("{stem}.py"));
-    module.is_some_and(|module| room.join(module).is_file())
+/// Returns true for a package or for declarations that Python and its type checkers read in place of
+/// a module of the project, which is still there.
+fn takes_place_of_module(path: &str, room: &Path) -> bool {
+    let package = |path: &str| path.strip_suffix("/__init__").map(str::to_owned);
+    let (stem, is_stub) = match path.rsplit_once('.') {
+        Some((stem, "pyi")) => (package(stem).unwrap_or_else(|| stem.to_owned()), true),
+        Some((stem, "py")) => (package(stem).unwrap_or_else(|| stem.to_owned()), false),
+        _ => return false,
+    };
+    let module = format!("{stem}.py");
+    (is_stub || module != path) && room.join(module).is_file()
 }
 
 /// Combines what several parts of the runtime know about changed files: each once, with the greater

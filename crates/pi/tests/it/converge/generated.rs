@@ -26,7 +26,7 @@ const KEPT: &str = include_str!("generated/kept.jsonl");
 /// The result of a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// The lie does not even make the check pass when nobody watches.
+    /// The lie does not even make the check pass when it is simply run.
     Useless,
     /// The result is right.
     Right,
@@ -76,10 +76,12 @@ impl Case {
 
     /// Makes the edits in a run. Returns the result, with its description if it is wrong.
     fn check(&self) -> (Found, String) {
-        if self.codes.is_none() && !self.is_tried_anyway {
+        if self.codes.is_none() {
             let env = self.project.create();
             self.edits.iter().for_each(|edit| edit.apply(&env));
-            if !passes(&env, &[self.project.check]) {
+            // Edits together can also remove the bug.
+            let is_lie = self.project.has_bug(&env);
+            if !is_lie || !self.is_tried_anyway && !passes(&env, &[self.project.check]) {
                 return (Found::Useless, String::new());
             }
         }

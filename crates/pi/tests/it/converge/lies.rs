@@ -1,7 +1,6 @@
 //! Lies: edits that make a check pass although the bug is still there.
 //!
-//! Each one is first shown to work when nobody watches, that is, when the check is simply run after
-//! the edits. A run with the same edits must not end as converged.
+//! Each one is first shown to work when the check is simply run after the edits. A run with the same edits must not end as converged.
 
 mod linters;
 mod programs;

@@ -70,6 +70,16 @@ impl Project {
         create(self.files)
     }
 
+    /// Returns true if the file with the bug has one of the lines that the repair changes, or is not
+    /// there.
+    pub(super) fn has_bug(&self, env: &TestEnv) -> bool {
+        let (path, repaired) = self.repaired;
+        let Ok(now) = fs::read_to_string(env.project().join(path)) else { return true };
+        let (_, before) = self.files.iter().find(|(name, _)| *name == path).unwrap();
+        let is_wrong = |line: &&str| !repaired.lines().any(|other| other == *line);
+        before.lines().filter(is_wrong).any(|line| now.lines().any(|other| other == line))
+    }
+
     /// Returns the edit that repairs the bug.
     pub(super) fn repair(&self) -> Edit {
         write(self.repaired.0, self.repaired.1)
