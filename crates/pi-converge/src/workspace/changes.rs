@@ -32,6 +32,9 @@ pub struct Changes {
 pub struct ChangedFile {
     /// The file as reports have it.
     pub report: FileReport,
+    /// Lines for which the change counts in addition to those that were added and removed: one for
+    /// every 1,000 bytes of a long line or of a content that is not text.
+    pub surplus: u64,
     /// True if the diff only names the file.
     pub is_opaque: bool,
     /// True if git ignores the file: the run changed what is ignored, or the contract asks for the
@@ -54,11 +57,10 @@ pub struct SavedPatch {
 }
 
 impl Changes {
-    /// Returns the number of added and removed lines. A file that is not text counts as one line.
+    /// Returns the number of added and removed lines. Every 1,000 bytes of a long line, or of a content
+    /// that is not text, count as one more.
     pub fn lines(&self) -> u64 {
-        let lines = |file: &ChangedFile| {
-            file.report.added + file.report.removed + u64::from(file.is_opaque)
-        };
+        let lines = |file: &ChangedFile| file.report.added + file.report.removed + file.surplus;
         self.files.iter().map(lines).sum()
     }
 
@@ -122,6 +124,7 @@ impl RunWorkspace {
             };
             changes.files.push(ChangedFile {
                 report,
+                surplus: diff.surplus,
                 is_opaque: diff.is_opaque,
                 is_hidden: false,
                 hash,
@@ -174,6 +177,7 @@ impl RunWorkspace {
             let report = FileReport { path, change, added: diff.added, ..FileReport::default() };
             changes.files.push(ChangedFile {
                 report,
+                surplus: diff.surplus,
                 is_opaque: diff.is_opaque,
                 is_hidden: true,
                 hash: None,

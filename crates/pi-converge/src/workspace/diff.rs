@@ -7,6 +7,12 @@ use imara_diff::{Algorithm, Diff, Hunk, InternedInput, sources::byte_lines};
 /// Unchanged lines around a change.
 const CONTEXT: u32 = 3;
 
+/// Bytes of a line that count as a line of a diff, so that no change hides in one long line or in a
+/// content that is not text.
+const LINE: usize = 1000;
+/// Lines that a content counts for which is too large to be stored.
+const TOO_LARGE: usize = 16_000;
+
 /// One side of a change: a file with a stored content, a link, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Side {
@@ -32,6 +38,9 @@ pub(super) struct FileDiff {
     pub(super) added: u64,
     /// Removed lines.
     pub(super) removed: u64,
+    /// Lines for which the change counts in addition, because of long lines or contents that are not
+    /// text.
+    pub(super) surplus: u64,
     /// True if the content is not text or was not stored, so that the text only names the file.
     pub(super) is_opaque: bool,
 }
@@ -67,6 +76,7 @@ pub(super) fn diff_file(path: &str, old: &Side, new: &Side) -> FileDiff {
         let addition = diff_file(path, &Side::Missing, new);
         removal.text.extend(addition.text);
         removal.added = addition.added;
+        removal.surplus += addition.surplus;
         removal.is_opaque |= addition.is_opaque;
         return removal;
     }
@@ -77,9 +87,11 @@ pub(super) fn diff_file(path: &str, old: &Side, new: &Side) -> FileDiff {
         text.extend(
             [b"Binary files ", a.as_bytes(), b" and ", b.as_bytes(), b" differ\n"].concat(),
         );
-        return FileDiff { text, is_opaque: true, ..FileDiff::default() };
+        let size = |side: &Side| side.content().map_or(TOO_LARGE, |content| content.len() / LINE);
+        let surplus = (size(old).max(size(new)) + 1) as u64;
+        return FileDiff { text, surplus, is_opaque: true, ..FileDiff::default() };
     };
-    let (hunks, added, removed) = hunks(before, after);
+    let Hunks { text: hunks, added, removed, surplus } = hunks(before, after);
     if !hunks.is_empty() {
         let name = |side: &Side, prefix| match side {
             Side::Missing => "/dev/null".to_owned(),
@@ -88,7 +100,7 @@ pub(super) fn diff_file(path: &str, old: &Side, new: &Side) -> FileDiff {
         text.extend(format!("--- {}\n+++ {}\n", name(old, "a/"), name(new, "b/")).into_bytes());
         text.extend(hunks);
     }
-    FileDiff { text, added, removed, is_opaque: false }
+    FileDiff { text, added, removed, surplus, is_opaque: false }
 }
 
 fn header(path: &str, old: &Side, new: &Side) -> Vec<u8> {
@@ -109,7 +121,14 @@ pub(super) fn is_text(content: &[u8]) -> bool {
     !content.iter().take(8000).any(|byte| *byte == 0)
 }
 
-fn hunks(old: &[u8], new: &[u8]) -> (Vec<u8>, u64, u64) {
+struct Hunks {
+    text: Vec<u8>,
+    added: u64,
+    removed: u64,
+    surplus: u64,
+}
+
+fn hunks(old: &[u8], new: &[u8]) -> Hunks {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
     let mut difference = Diff::compute(Algorithm::Histogram, &input);
     difference.postprocess_lines(&input);
@@ -120,8 +139,17 @@ fn hunks(old: &[u8], new: &[u8]) -> (Vec<u8>, u64, u64) {
     for group in changes.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
         write_group(&mut text, group, &old, &new);
     }
-    let (added, removed) = (difference.count_additions(), difference.count_removals());
-    (text, u64::from(added), u64::from(removed))
+    let long = |lines: &[&[u8]], range: &Range<u32>| -> usize {
+        let lines = lines.get(range.start as usize..range.end as usize).unwrap_or_default();
+        lines.iter().map(|line| line.len() / LINE).sum()
+    };
+    let surplus = changes.iter().map(|hunk| long(&old, &hunk.before) + long(&new, &hunk.after));
+    Hunks {
+        text,
+        added: u64::from(difference.count_additions()),
+        removed: u64::from(difference.count_removals()),
+        surplus: surplus.sum::<usize>() as u64,
+    }
 }
 
 /// Writes changes that share their context.
