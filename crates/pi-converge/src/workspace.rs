@@ -275,7 +275,7 @@ impl RunWorkspace {
     }
 
     /// Returns the observer of the changes that an agent makes in the workspace.
-    pub(crate) fn observer(&self) -> ChangeObserver {
+    pub fn observer(&self) -> ChangeObserver {
         self.changed.observer()
     }
 

@@ -42,7 +42,8 @@ impl ChangeObserver {
         Self(Arc::new(observe))
     }
 
-    pub(super) fn observe(&self, change: AgentChange<'_>) {
+    /// Reports a change.
+    pub fn observe(&self, change: AgentChange<'_>) {
         (self.0)(change);
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use pi_coding_agent::guard::AgentChange;
 use pi_converge::{BroughtBack, RunWorkspace, WorkspaceMode, WorkspacePlaces, WorkspacePlan};
 
 struct Directories {
@@ -56,6 +57,14 @@ fn repository(directory: &Path) {
     fs::write(directory.join("sub/b.txt"), "b\n").unwrap();
     git(directory, &["add", "."]);
     git(directory, &["commit", "-qm", "start"]);
+}
+
+/// Makes changes in a call of the agent whose changes are not reported.
+fn by_agent(workspace: &RunWorkspace, change: impl FnOnce(&Path)) {
+    let observer = workspace.observer();
+    observer.observe(AgentChange::Begun { is_unknown: true });
+    change(workspace.root());
+    observer.observe(AgentChange::Ended);
 }
 
 /// Changes that a patch must be able to express.
@@ -112,7 +121,7 @@ fn changes_in_place_are_listed_and_undone() {
     let workspace = directories.prepare(WorkspaceMode::InPlace);
     assert_eq!(workspace.root(), root);
     assert!(workspace.changes().unwrap().files.is_empty());
-    change(&root);
+    by_agent(&workspace, change);
     let changes = workspace.changes().unwrap();
     let listed: Vec<String> = changes
         .reports()
@@ -134,12 +143,29 @@ fn changes_in_place_are_listed_and_undone() {
 }
 
 #[test]
+fn a_rollback_keeps_what_others_wrote() {
+    let directories = Directories::new();
+    let root = directories.origin();
+    repository(&root);
+    let workspace = directories.prepare(WorkspaceMode::InPlace);
+    by_agent(&workspace, change);
+    fs::write(root.join("sub/of-the-user"), "kept").unwrap();
+    fs::write(root.join("empty"), "both").unwrap();
+    let report = workspace.rollback().unwrap();
+    let paths: Vec<&str> = report.conflicts.iter().map(|one| one.path.as_str()).collect();
+    assert_eq!(paths, ["empty"]);
+    assert_eq!(fs::read_to_string(root.join("sub/of-the-user")).unwrap(), "kept");
+    assert_eq!(fs::read_to_string(root.join("empty")).unwrap(), "both");
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "one\ntwo\nthree\n");
+}
+
+#[test]
 fn a_patch_applies_with_git() {
     let directories = Directories::new();
     let root = directories.origin();
     repository(&root);
     let workspace = directories.prepare(WorkspaceMode::InPlace);
-    change(&root);
+    by_agent(&workspace, change);
     let wanted = tree(&root);
     let patch = directories.run().join("changes.patch");
     let saved = workspace.save_patch(&patch).unwrap();
@@ -252,13 +278,13 @@ fn an_attempt_can_be_repeated_from_its_checkpoint() {
     let root = directories.origin();
     fs::write(root.join("a"), "0").unwrap();
     let first = directories.prepare(WorkspaceMode::InPlace);
-    fs::write(root.join("a"), "1").unwrap();
+    by_agent(&first, |root| fs::write(root.join("a"), "1").unwrap());
     let state = first.take("first").unwrap();
     first.rollback().unwrap();
     assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "0");
     let second =
         RunWorkspace::prepare(&WorkspacePlan::default(), &directories.places(), 2).unwrap();
-    fs::write(root.join("a"), "2").unwrap();
+    by_agent(&second, |root| fs::write(root.join("a"), "2").unwrap());
     second.rollback().unwrap();
     first.reapply(state).unwrap();
     assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "1");
