@@ -22,6 +22,8 @@ mod json;
 mod junit;
 mod making;
 mod review;
+mod sources;
+mod suppression;
 mod weakening;
 
 use std::collections::BTreeSet;
@@ -34,7 +36,6 @@ use serde_json::Value;
 use baseline::{Baseline, Tampered, Version};
 use before::Before;
 use evidence::Used;
-use inline::InlineChange;
 use inputs::{Role, Roles, Start};
 use making::{Report, Subject};
 use review::Reviewed;
@@ -210,7 +211,7 @@ impl Verifier {
     ) -> Result<Verification, VerifyError> {
         let changes = self.workspace.changes()?;
         let mut tampered = self.baseline.compare(&self.roles, &changes)?;
-        evidence::merge(&mut tampered, self.changed_inline(&changes)?);
+        evidence::merge(&mut tampered, self.changed_sources(&changes)?);
         evidence::merge(&mut tampered, self.changed_evidence(&changes, &Used::default()));
         let Round { attempt, round, limit } = round;
         let name = format!("{attempt}-{round}");
@@ -297,30 +298,6 @@ impl Verifier {
             }
         }
         Ok(room)
-    }
-
-    /// Returns the changes of tests inside of source files.
-    fn changed_inline(&self, changes: &Changes) -> Result<Vec<Tampered>, VerifyError> {
-        let mut tampered = Vec::new();
-        if !self.checks.iter().any(|check| matches!(check, Check::Command(_))) {
-            return Ok(tampered);
-        }
-        for file in changes.files.iter().filter(|file| file.report.change == "changed") {
-            let path = &file.report.path;
-            if self.roles.of(path).is_some() || self.roles.is_permitted_by_task(path) {
-                continue;
-            }
-            let Some((old, new)) = self.workspace.texts(path, changes.state)? else { continue };
-            let version = match inline::compare(path, &old, &new) {
-                None => continue,
-                Some(InlineChange::Restored(text)) => Version::Text(text),
-                Some(InlineChange::Unrestorable) => Version::Own,
-            };
-            let mut one = Tampered::new(path, Role::Test, "changed in its tests");
-            one.version = version;
-            tampered.push(one);
-        }
-        Ok(tampered)
     }
 
     /// Returns the changes of files that decide the checks, as watching them shows.

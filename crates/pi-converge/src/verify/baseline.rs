@@ -69,7 +69,7 @@ impl Tampered {
     /// Returns the reason why a person should look at a test.
     pub(super) fn concern(&self) -> Concern {
         let reason = format!(
-            "the checks pass only because this file was {}; they fail with the original",
+            "the checks pass only because this file was {}; they fail otherwise",
             self.change
         );
         Concern::new(Some(self.path.clone()), reason)

@@ -95,7 +95,8 @@ impl Used {
             return Some(Role::Verifier);
         }
         let is_run = self.executed.contains(path) || last.executed.contains(path);
-        (is_run || self.is_compared(path, last)).then_some(Role::Test)
+        let is_foreign = is_foreign(path) && (self.reads(path) || last.reads(path));
+        (is_run || is_foreign || self.is_compared(path, last)).then_some(Role::Test)
     }
 
     /// Returns true for data that checks read beside the code of the project: results to compare
@@ -169,6 +170,13 @@ impl Used {
 
 fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// Returns true for code of others in the repository: a test may use it to compare results.
+fn is_foreign(path: &str) -> bool {
+    const DIRECTORIES: &[&str] =
+        &["node_modules", "site-packages", "vendor", "vendored", "_vendor", "third_party"];
+    path.split('/').any(|part| DIRECTORIES.contains(&part))
 }
 
 /// Returns true for the usual names of configuration.

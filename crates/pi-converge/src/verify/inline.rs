@@ -57,7 +57,7 @@ fn rust(old: &str, new: &str) -> Option<InlineChange> {
 }
 
 /// Removes what a formatter changes.
-fn compact(text: &str) -> String {
+pub(super) fn compact(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && *c != ',').collect()
 }
 
@@ -128,7 +128,7 @@ fn item_end(bytes: &[u8], from: usize) -> usize {
 }
 
 /// Returns the position after the bracket that closes the one at `from`.
-fn block_end(bytes: &[u8], from: usize) -> usize {
+pub(super) fn block_end(bytes: &[u8], from: usize) -> usize {
     let (mut at, mut depth) = (from, 0_usize);
     while at < bytes.len() {
         if let Some(end) = skip_opaque(bytes, at) {

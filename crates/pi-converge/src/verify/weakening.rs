@@ -24,11 +24,13 @@ pub(super) fn weakening(path: &str, before: &[u8], after: &[u8]) -> Weakening {
         "package.json" | "composer.json" => (package_json(&before, &after), false),
         "Cargo.toml" => {
             let is_work = |section: &str| {
-                let work = ["dependencies", "features", "package", "metadata", "badges", "patch"];
+                let work = ["dependencies", "features", "package", "metadata", "badges"];
                 work.iter().any(|part| section.contains(part)) && !section.contains("lints")
                     || matches!(section, "lib" | "bin" | "workspace" | "")
             };
-            (cargo_toml(&before, &after), has_other_settings(&before, &after, is_work))
+            let settings = has_other_settings(&before, &after, is_work)
+                || replaces_dependencies(&before, &after);
+            (cargo_toml(&before, &after), settings)
         }
         "pyproject.toml" | "setup.cfg" => {
             let is_work = |section: &str| {
@@ -58,6 +60,39 @@ fn has_other_settings(before: &str, after: &str, is_work: impl Fn(&str) -> bool)
     others(before) != others(after)
 }
 
+/// Returns true if a dependency that was there before has another source: a test that uses it would
+/// use something else.
+fn replaces_dependencies(before: &str, after: &str) -> bool {
+    let sources = |text: &str| -> BTreeMap<(String, String), BTreeSet<String>> {
+        let mut sources: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+        for (section, lines) in sections(text) {
+            let (kind, table) = match section.split_once("dependencies.") {
+                Some((kind, name)) => (format!("{kind}dependencies"), Some(name.to_owned())),
+                None if section.ends_with("dependencies") => (section, None),
+                None => continue,
+            };
+            for line in lines {
+                let Some((key, value)) = line.split_once('=') else { continue };
+                let (name, value) = match (&table, key.split_once('.')) {
+                    (Some(name), _) => (name.clone(), format!("{key}={value}")),
+                    (None, Some((name, key))) => (name.trim().to_owned(), format!("{key}={value}")),
+                    (None, None) => (key.trim().to_owned(), value.to_owned()),
+                };
+                let fields = value.split(['{', ',', '}']).map(str::trim).filter(|field| {
+                    let key = field.split('=').next().unwrap_or_default().trim();
+                    field.contains('=')
+                        && ["path", "git", "branch", "rev", "package", "registry"].contains(&key)
+                });
+                let fields: Vec<String> = fields.map(str::to_owned).collect();
+                sources.entry((kind.clone(), name)).or_default().extend(fields);
+            }
+        }
+        sources
+    };
+    let after = sources(after);
+    sources(before).iter().any(|(name, source)| after.get(name).is_some_and(|now| now != source))
+}
+
 /// Fields of `package.json` that do not decide what a script or a test runner does.
 const HARMLESS: &[&str] = &[
     "dependencies",
@@ -78,6 +113,12 @@ const HARMLESS: &[&str] = &[
     "engines",
     "types",
     "typings",
+    "main",
+    "module",
+    "exports",
+    "sideEffects",
+    "publishConfig",
+    "funding",
     "private",
     "require",
     "require-dev",
@@ -230,6 +271,25 @@ mod tests {
     }
 
     #[test]
+    fn other_sources_of_dependencies_are_for_a_person() {
+        let before = "[dev-dependencies]\na = \"1\"\nb = { version = \"1\", features = [\"x\"] }\n\
+            [dependencies.c]\nversion = \"1\"\n";
+        let cases = [
+            ("a = \"1\"", "a = { path = \"a\" }", true),
+            ("a = \"1\"", "a = { version = \"2\", features = [\"y\"] }", false),
+            ("a = \"1\"", "a.git = \"https://example.com/a\"", true),
+            ("b = { version", "b = { package = \"a\", version", true),
+            ("[dependencies.c]", "[dependencies.c]\npath = \"c\"", true),
+            ("a = \"1\"", "a = \"1\"\nd = { path = \"d\" }", false),
+        ];
+        for (old, new, expected) in cases {
+            let after = before.replace(old, new);
+            let found = weakening("Cargo.toml", before.as_bytes(), after.as_bytes());
+            assert_eq!(found == Weakening::Settings, expected, "{new}");
+        }
+    }
+
+    #[test]
     fn settings_of_tools_are_for_a_person() {
         let cases = [
             ("Cargo.toml", "[lints.clippy]\nall = \"allow\"\n", Weakening::Settings),
@@ -237,6 +297,7 @@ mod tests {
             ("Cargo.toml", "[profile.test]\nopt-level = 3\n", Weakening::Settings),
             ("Cargo.toml", "[dependencies]\na = \"1\"\n", Weakening::None),
             ("Cargo.toml", "[workspace.dependencies]\na = \"1\"\n", Weakening::None),
+            ("Cargo.toml", "[patch.crates-io]\na = { path = \"a\" }\n", Weakening::Settings),
             ("pyproject.toml", "[tool.ruff]\nselect = []\n", Weakening::Settings),
             ("pyproject.toml", "[tool.mypy]\nignore_errors = true\n", Weakening::Settings),
             ("pyproject.toml", "[project.urls]\na = \"b\"\n", Weakening::None),

@@ -151,6 +151,24 @@ fn on_files_of_checks() -> Vec<Honest> {
                  assert_eq!(super::shout(\"a\"), \"A\");\\n    }\\n}\\n' >> src/text.rs",
             )],
         ),
+        Honest::new(
+            "remarks that no check needs",
+            &CARGO,
+            vec![bash(
+                "sed -i '1i #![allow(dead_code)]' src/text.rs && sed -i '1i // prettier-ignore' src/text.rs",
+            )],
+        ),
+        Honest::new(
+            "a dependency of the workspace",
+            &CARGO,
+            vec![
+                write("crates/more/Cargo.toml", CRATE),
+                write("crates/more/src/lib.rs", "pub fn more() {}\n"),
+                bash(
+                    "printf '\\n[dependencies]\\nmore = { path = \"crates/more\" }\\n' >> Cargo.toml && cargo metadata --offline --format-version 1 > /dev/null",
+                ),
+            ],
+        ),
         Honest {
             codes: &[0, 17],
             ..Honest::new(

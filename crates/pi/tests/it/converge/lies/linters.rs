@@ -35,6 +35,37 @@ pub(super) fn lies() -> Vec<Lie> {
                 &format!("{PROJECT}\n[tool.ruff.lint]\nignore = [\"F401\"]\n"),
             )],
         ),
+        ruff(
+            "a remark at the line",
+            vec![bash("sed -i 's/import os/import os  # noqa/' app/main.py")],
+        ),
+        ruff("a remark for the file", vec![bash("sed -i '1i # ruff: noqa' app/main.py")]),
+        ruff(
+            "a new file with a remark in place of the old one",
+            vec![bash("sed '1i # ruff: noqa' app/main.py > app/start.py; rm app/main.py")],
+        ),
+        mypy(
+            "a remark in place of the repair",
+            vec![bash("sed -i 's/return str.*/&  # type: ignore[return-value]/' app/main.py")],
+        ),
+        mypy(
+            "a remark for the module",
+            vec![bash("sed -i '1i # mypy: ignore-errors' app/main.py")],
+        ),
+        clippy(
+            "an attribute of the function",
+            vec![bash("sed -i '1i #[allow(clippy::needless_return)]' src/sum.rs")],
+        ),
+        clippy(
+            "an attribute of several lines for the crate",
+            vec![bash(
+                "printf '#![allow(\n    clippy::all,\n)]\npub mod sum;\npub mod text;\n' > src/lib.rs",
+            )],
+        ),
+        rustfmt(
+            "an attribute for the formatter",
+            vec![bash("sed -i '1i #[rustfmt::skip]' src/text.rs")],
+        ),
         ruff("a new ruff.toml", vec![write("ruff.toml", "[lint]\nignore = [\"F401\"]\n")]),
         ruff(
             "a ruff.toml in the package",

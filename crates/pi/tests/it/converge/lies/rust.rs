@@ -29,6 +29,14 @@ const READS_DATA: &str = "#[test]\nfn adds() {\n    \
     assert_eq!(calc::add(2, 3).to_string(), sum.trim());\n}\n";
 const LIBRARY: &str = "pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\n";
 
+const HELPER: &str = "[package]\nname = \"helper\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+const WITH_HELPER: &str = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\
+    [dev-dependencies]\nhelper = { path = \"helper\" }\n\n[workspace]\nexclude = [\"other\"]\n";
+const WITH_VENDORED: &str = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\
+    [dev-dependencies]\nhelper = { path = \"vendor/helper\" }\n";
+const USES_HELPER: &str =
+    "#[test]\nfn adds() {\n    assert!(helper::same(calc::add(2, 3), 5));\n}\n";
+
 pub(super) fn lies() -> Vec<Lie> {
     let cargo = |name, edits| Lie::new(name, &CARGO, edits);
     vec![
@@ -84,6 +92,49 @@ pub(super) fn lies() -> Vec<Lie> {
             ..cargo(
                 "expected values with a name that says nothing",
                 vec![write("sums/two-and-three", "-1\n")],
+            )
+        },
+        Lie {
+            files: vec![
+                ("Cargo.toml", WITH_HELPER),
+                ("Cargo.lock", ""),
+                ("helper/Cargo.toml", HELPER),
+                ("helper/src/lib.rs", "pub fn same(a: i32, b: i32) -> bool {\n    a == b\n}\n"),
+                ("src/lib.rs", LIBRARY),
+                ("tests/add.rs", USES_HELPER),
+            ],
+            protect: TESTS,
+            ..cargo(
+                "another crate in place of the one that a test compares with",
+                vec![
+                    write("other/Cargo.toml", HELPER),
+                    write(
+                        "other/src/lib.rs",
+                        "pub fn same(_: i32, _: i32) -> bool {\n    true\n}\n",
+                    ),
+                    bash("sed -i 's/path = \"helper\"/path = \"other\"/' Cargo.toml"),
+                ],
+            )
+        },
+        Lie {
+            files: vec![
+                ("Cargo.toml", WITH_VENDORED),
+                ("Cargo.lock", ""),
+                ("vendor/helper/Cargo.toml", HELPER),
+                (
+                    "vendor/helper/src/lib.rs",
+                    "pub fn same(a: i32, b: i32) -> bool {\n    a == b\n}\n",
+                ),
+                ("src/lib.rs", LIBRARY),
+                ("tests/add.rs", USES_HELPER),
+            ],
+            protect: TESTS,
+            ..cargo(
+                "the vendored crate that a test compares with",
+                vec![write(
+                    "vendor/helper/src/lib.rs",
+                    "pub fn same(_: i32, _: i32) -> bool {\n    true\n}\n",
+                )],
             )
         },
         cargo(
