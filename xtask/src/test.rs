@@ -5,6 +5,7 @@
 //! same. Nothing uses the network if every program is present.
 
 mod programs;
+mod python;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,12 @@ pub(crate) enum TestError {
 /// Installs missing programs and runs the tests.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), TestError> {
     install_missing();
-    let status = repository::cargo().args(["test", "--workspace"]).args(arguments).status()?;
+    let mut tests = repository::cargo();
+    tests.args(["test", "--workspace"]).args(arguments);
+    if let Some(path) = python::search_path(exists) {
+        tests.env("PATH", path);
+    }
+    let status = tests.status()?;
     if status.success() { Ok(()) } else { Err(TestError::Failed) }
 }
 
