@@ -6,6 +6,8 @@
 //! cannot reach the directory of the user, so nothing that it writes has to be undone.
 
 mod git;
+mod index;
+mod repository;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,12 @@ use std::sync::Arc;
 use pi_coding_agent::{AgentOptions, Room, RoomKind};
 use pi_fs::FileError;
 
+use repository::StartRepository;
+
 use crate::workspace::{Content, IgnoredFiles, RunWorkspace, WorkspaceError};
+
+/// The path that stands for the state of the repository.
+pub(crate) const REPOSITORY: &str = ".git";
 
 /// Creates the rooms of a run.
 #[derive(Debug)]
@@ -22,6 +29,7 @@ pub(crate) struct Rooms {
     /// Contains the rooms; no command of the agent can write it.
     directory: PathBuf,
     ignored: Arc<IgnoredFiles>,
+    repository: StartRepository,
     next: u32,
 }
 
@@ -33,13 +41,22 @@ pub(crate) struct CleanRoom {
 
 impl Rooms {
     /// Prepares the rooms in which the changes of a workspace are checked, and removes those that a
-    /// killed process left.
-    pub(crate) fn of(workspace: &RunWorkspace) -> Result<Self, FileError> {
+    /// killed process left. `run` is the directory of the run.
+    pub(crate) fn of(workspace: &RunWorkspace, run: &Path) -> Result<Self, FileError> {
         let (directory, ignored) = (workspace.rooms(), workspace.ignored());
         remove(directory).map_err(FileError::at("remove", directory))?;
         std::fs::create_dir_all(directory).map_err(FileError::at("create", directory))?;
         let directory = directory.canonicalize().map_err(FileError::at("find", directory))?;
-        Ok(Self { directory, ignored, next: 1 })
+        let repository = workspace.origin().join(".git");
+        let stored = run.join("repository");
+        let repository = StartRepository::record(&repository, stored)
+            .map_err(FileError::at("store", &repository))?;
+        Ok(Self { directory, ignored, repository, next: 1 })
+    }
+
+    /// Returns true if the repository of the workspace is not in the state of the start.
+    pub(crate) fn has_other_repository(&self, workspace: &RunWorkspace) -> io::Result<bool> {
+        self.repository.differs_from(&workspace.root().join(".git"))
     }
 
     /// Returns the ignored files that are not as they were at the start, and that no room has.
@@ -62,7 +79,12 @@ impl Rooms {
         workspace.export(content, &directory)?;
         self.ignored.copy_unchanged(&directory)?;
         let is_mounted = Room::kind(options) == RoomKind::Mounted;
-        clean.room.shared = git::copy_metadata(&at, &directory, is_mounted)
+        let is_start = match content {
+            Content::Start => true,
+            Content::Changed(_, reverted) => reverted.contains(REPOSITORY),
+        };
+        let repository = &self.repository;
+        clean.room.shared = git::copy_metadata(&at, repository, is_start, &directory, is_mounted)
             .map_err(WorkspaceError::io("copy", at.join(".git")))?;
         Ok(clean)
     }

@@ -46,7 +46,7 @@ pub(crate) use making::CheckStep;
 
 use crate::contract::{Check, Contract};
 use crate::report::{CheckReport, Concern};
-use crate::room::{CleanRoom, Rooms};
+use crate::room::{CleanRoom, REPOSITORY, Rooms};
 use crate::workspace::{Changes, Content, RunWorkspace, WorkspaceError};
 
 /// Ignored files that a failure names.
@@ -166,7 +166,7 @@ impl Verifier {
             variables: contract.check_env.clone(),
             goal: contract.goal.clone(),
             workspace: workspace.clone(),
-            rooms: Rooms::of(workspace).map_err(WorkspaceError::from)?,
+            rooms: Rooms::of(workspace, directory).map_err(WorkspaceError::from)?,
             roles,
             baseline,
             before: Before::read(&logs),
@@ -213,6 +213,7 @@ impl Verifier {
         let mut tampered = self.baseline.compare(&self.roles, &changes)?;
         evidence::merge(&mut tampered, self.changed_sources(&changes)?);
         evidence::merge(&mut tampered, self.changed_evidence(&changes, &Used::default()));
+        tampered.extend(self.changed_repository()?);
         let Round { attempt, round, limit } = round;
         let name = format!("{attempt}-{round}");
         let room = self.room(&changes, &tampered)?;
@@ -234,7 +235,8 @@ impl Verifier {
         let passed = checks.iter().all(|check| check.passed);
         let is_soft = |one: &Tampered| matches!(one.role, Role::Test | Role::Added);
         let mut passes_as_reported = false;
-        if !tampered.is_empty() && tampered.iter().all(is_soft) {
+        let is_file = |one: &Tampered| one.path != REPOSITORY;
+        if tampered.iter().any(|one| !passed || is_file(one)) && tampered.iter().all(is_soft) {
             // What is reported as the result has to pass, too.
             let room = self.room(&changes, &[])?;
             let name = format!("{name}-all");
@@ -272,7 +274,12 @@ impl Verifier {
             concerns.extend(undecided.map(Tampered::concern));
             concerns.extend(self.unread_tests(&changes, &used));
             let first = &self.before.used;
-            concerns.extend(first.removed(&changes.files, &self.roles, &tampered, &used));
+            let removed = first.removed(&changes.files, &self.roles, &tampered, &used);
+            concerns.extend(if removed.is_empty() {
+                self.removed_sources(&changes)?
+            } else {
+                removed
+            });
             concerns.extend(endings::added(&changes));
         }
         notes.extend(self.before.used.note());

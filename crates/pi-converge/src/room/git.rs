@@ -1,21 +1,27 @@
-//! The repository of a room: the branches, the index and the configuration are copies, and the
-//! objects are those of the original, which commands cannot write.
+//! The repository of a room: the branches and the index are copies of those of the start or of the
+//! workspace, the configuration is that of the start, and the objects are those of the original,
+//! which commands cannot write.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::repository::StartRepository;
+
 /// The directory of the room's repository in which commands find the objects of the original.
 const OBJECTS: &str = ".git/pi-objects";
 
-/// What is copied: hooks, logs and objects are not.
-const COPIED: &[&str] =
-    &["HEAD", "config", "description", "index", "info", "packed-refs", "refs", "shallow"];
+/// The state that is copied: hooks, logs and objects are not.
+pub(super) const COPIED: &[&str] = &["HEAD", "index", "packed-refs", "refs", "shallow"];
+/// What decides how tools treat the repository; always that of the start.
+pub(super) const SETTINGS: &[&str] = &["config", "description", "info"];
 
-/// Copies what a repository needs besides objects. Returns the directory with the objects, and the
-/// place in the room at which commands have to find it.
+/// Copies what a repository needs besides objects: the state of the start, or that of now. Returns
+/// the directory with the objects, and the place in the room at which commands have to find it.
 pub(super) fn copy_metadata(
     from: &Path,
+    start: &StartRepository,
+    is_start: bool,
     room: &Path,
     is_mounted: bool,
 ) -> io::Result<Option<(PathBuf, PathBuf)>> {
@@ -37,8 +43,12 @@ pub(super) fn copy_metadata(
     }
     fs::create_dir_all(target.join("objects/info"))?;
     fs::create_dir_all(target.join("objects/pack"))?;
+    let state = if is_start { start.directory() } else { &source };
     for name in COPIED {
-        copy(&source.join(name), &target.join(name))?;
+        copy(&state.join(name), &target.join(name))?;
+    }
+    for name in SETTINGS {
+        copy(&start.directory().join(name), &target.join(name))?;
     }
     // A path that is not absolute starts at the directory of objects.
     let alternate = if is_mounted { Path::new("../pi-objects") } else { &objects };
@@ -50,7 +60,7 @@ pub(super) fn copy_metadata(
 }
 
 /// Copies a file or a directory of files, if it exists. Links are left out: they lead elsewhere.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut pending = vec![(from.to_owned(), to.to_owned())];
     while let Some((from, to)) = pending.pop() {
         let Ok(metadata) = fs::symlink_metadata(&from) else { continue };

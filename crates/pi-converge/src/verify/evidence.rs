@@ -212,22 +212,28 @@ pub(super) fn merge(tampered: &mut Vec<Tampered>, further: Vec<Tampered>) {
     }
 }
 
-/// Returns the tests that the commands read before the agent started, and not any more.
+/// Returns the sources that the commands used before the agent started, and not any more although
+/// they are still there: a test that is not collected, a module that is not compiled.
 pub(super) fn unread(
     used: &Used,
     last: &Used,
     changed: &BTreeSet<&str>,
     room: &Path,
 ) -> Vec<Concern> {
+    let is_compiled = |path: &str| path.ends_with(".rs");
+    let compiles =
+        last.read.iter().any(|path| is_compiled(path) && changed.contains(path.as_str()));
     let is_unread = |path: &&String| {
-        is_test(path)
-            && is_source(path)
-            && !last.read.contains(*path)
-            && !last.executed.contains(*path)
-            && !changed.contains(path.as_str())
+        // An interpreter with compiled code looks at a source without reading it.
+        let must_be_read = is_test(path) || is_compiled(path) && compiles;
+        is_source(path)
+            && !last.reads(path)
+            && (must_be_read || !last.looked_for.contains(*path))
+            // The change of a test is decided elsewhere.
+            && !(is_test(path) && changed.contains(path.as_str()))
             && room.join(path).is_file()
     };
-    let reason = "the checks read this test before the run, and do not read it any more";
+    let reason = "the checks read this file before the run, and do not read it any more";
     let unread = used.read.iter().filter(is_unread);
     unread.map(|path| Concern::new(Some(path.clone()), reason)).collect()
 }

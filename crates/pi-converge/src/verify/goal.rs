@@ -113,6 +113,17 @@ pub(super) fn names(objects: &BTreeSet<String>, path: &str) -> bool {
         || objects.iter().any(is_above)
 }
 
+/// Returns true if a goal asks for commits, branches or the like.
+pub(super) fn is_about_repository(goal: &str) -> bool {
+    const BEGINNINGS: &[&str] = &["commit", "branch", "rebas", "squash", "cherry"];
+    const WORDS: &[&str] = &["tag", "tags", "merge", "merged", "stash", "stage", "staged"];
+    let goal = goal.to_lowercase();
+    let mut words = goal.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| {
+        WORDS.contains(&word) || BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,6 +150,21 @@ mod tests {
         ];
         for (goal, path, expected) in cases {
             assert_eq!(names(&objects(goal), path), expected, "{goal}: {path}");
+        }
+    }
+
+    #[test]
+    fn goals_about_the_repository() {
+        let cases = [
+            ("Repair add and commit it.", true),
+            ("Create a branch `fix` with the repair", true),
+            ("The change is committed", true),
+            ("Rebase onto main.", true),
+            ("Repair the failing tests", false),
+            ("Make the digits of the parser right", false),
+        ];
+        for (goal, expected) in cases {
+            assert_eq!(is_about_repository(goal), expected, "{goal}");
         }
     }
 }

@@ -3,12 +3,16 @@
 //! The checks are made with a version of the source that has the work of the run, the original tests
 //! and none of the added remarks.
 
+use std::collections::BTreeSet;
+
 use super::baseline::{Tampered, Version};
 use super::inline::{self, InlineChange};
 use super::inputs::{Role, is_source};
 use super::{Verifier, VerifyError, suppression};
 use crate::contract::Check;
-use crate::workspace::Changes;
+use crate::report::Concern;
+use crate::room::REPOSITORY;
+use crate::workspace::{ChangedFile, Changes};
 
 const IN_TESTS: &str = "changed in its tests";
 
@@ -33,6 +37,53 @@ impl Verifier {
             tampered.extend(decides(path, &old, &new, inline));
         }
         Ok(tampered)
+    }
+
+    /// Returns the state of the repository if the run changed it and the goal says nothing about it: a
+    /// file that is not in the index, or a branch that was moved, can decide a check.
+    pub(super) fn changed_repository(&self) -> Result<Option<Tampered>, VerifyError> {
+        let has_command = self.checks.iter().any(|check| matches!(check, Check::Command(_)));
+        let is_asked_for =
+            goal::is_about_repository(&self.goal) || self.roles.is_permitted_by_task(REPOSITORY);
+        if !has_command || is_asked_for || !self.rooms.has_other_repository(&self.workspace)? {
+            return Ok(None);
+        }
+        let change = "changed in its index or branches";
+        Ok(Some(Tampered::new(REPOSITORY, Role::Test, change)))
+    }
+
+    /// Returns the sources that the checks read before the run and that it removed, unless it moved
+    /// their content to other files: the checks may pass because there is less to check.
+    pub(super) fn removed_sources(&self, changes: &Changes) -> Result<Vec<Concern>, VerifyError> {
+        let has_change = |file: &&ChangedFile, change: &str| file.report.change == change;
+        let removed = changes.files.iter().filter(|file| {
+            let path = file.report.path.as_str();
+            has_change(file, "removed")
+                && is_source(path)
+                && self.before.used.reads(path)
+                && !self.roles.is_permitted(path)
+        });
+        let removed: Vec<&str> = removed.map(|file| file.report.path.as_str()).collect();
+        let (mut lost, mut written) = (Vec::new(), BTreeSet::new());
+        if removed.is_empty() {
+            return Ok(lost);
+        }
+        for file in changes.files.iter().filter(|file| !has_change(file, "removed")) {
+            if let Some((_, text)) = self.workspace.texts(&file.report.path, changes.state)? {
+                written.extend(text.lines().map(|line| line.trim().to_owned()));
+            }
+        }
+        for path in removed {
+            let Some((text, _)) = self.workspace.texts(path, changes.state)? else { continue };
+            let lines: Vec<&str> =
+                text.lines().map(str::trim).filter(|line| line.len() > 2).collect();
+            let moved = lines.iter().filter(|line| written.contains(**line)).count();
+            if !lines.is_empty() && moved * 2 < lines.len() {
+                let reason = "the checks read this file before the run, and pass without it";
+                lost.push(Concern::new(Some(path.to_owned()), reason));
+            }
+        }
+        Ok(lost)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Content<'a> {
 
 impl RunWorkspace {
     /// Returns a file as it was at the start and as it was at a state, if both are texts. A file that
-    /// did not exist at the start was empty.
+    /// did not exist was empty.
     pub(crate) fn texts(
         &self,
         path: &str,
@@ -31,7 +31,7 @@ impl RunWorkspace {
         let old = checkpoints.content(self.baseline, path)?;
         let new = checkpoints.content(state, path)?;
         let text = |content: Option<Vec<u8>>| content.and_then(|text| String::from_utf8(text).ok());
-        Ok(text(Some(old.unwrap_or_default())).zip(text(new)))
+        Ok(text(Some(old.unwrap_or_default())).zip(text(Some(new.unwrap_or_default()))))
     }
 
     /// Writes a state of the workspace into an empty directory.

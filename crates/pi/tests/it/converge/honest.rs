@@ -152,6 +152,13 @@ fn on_files_of_checks() -> Vec<Honest> {
             )],
         ),
         Honest::new(
+            "a module with another name",
+            &CARGO,
+            vec![bash(
+                "git mv src/text.rs src/words.rs && sed -i 's/mod text/mod words/' src/lib.rs",
+            )],
+        ),
+        Honest::new(
             "remarks that no check needs",
             &CARGO,
             vec![bash(
@@ -251,6 +258,22 @@ fn on_other_files() -> Vec<Honest> {
                 "git -c user.name=a -c user.email=a@example.com commit -q --allow-empty -m work",
             )],
         ),
+        Honest {
+            contract: json!({
+                "goal": "Repair add.sh and commit the repair.",
+                "verify": [{"command": "make -s check && git log -1 --format=%s | grep -q repair"}],
+            }),
+            ..Honest::new(
+                "a commit that the goal asks for",
+                &MAKE,
+                vec![
+                    MAKE.repair(),
+                    bash(
+                        "git add -A && git -c user.name=a -c user.email=a@example.com commit -qm repair",
+                    ),
+                ],
+            )
+        },
         Honest {
             contract: json!({"workspace": {"mode": "worktree"}}),
             holds: "make -s check",

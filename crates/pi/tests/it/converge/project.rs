@@ -28,7 +28,7 @@ pub(super) struct Project {
 }
 
 /// A change that a scripted model makes with one of its tools.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Edit {
     Bash(String),
     Write(String, String),

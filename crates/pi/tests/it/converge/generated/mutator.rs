@@ -113,6 +113,10 @@ fn add_honest(project: &Project, random: &mut Random, work: &mut Honest) {
         return;
     }
     let (edit, permitted, is_about_expectations) = random.one_of(&of_checks(project.name)).clone();
+    // The same section twice is an error in most formats of configuration.
+    if work.edits.contains(&edit) {
+        return;
+    }
     work.edits.push(edit);
     work.may_change.extend(permitted);
     work.is_about_expectations |= is_about_expectations;

@@ -66,6 +66,14 @@ pub(super) fn lies() -> Vec<Lie> {
             "an attribute for the formatter",
             vec![bash("sed -i '1i #[rustfmt::skip]' src/text.rs")],
         ),
+        Lie {
+            checks: &["ruff check $(git ls-files '*.py')"],
+            ..ruff("the file is not in the index", vec![bash("git rm -q --cached app/main.py")])
+        },
+        ruff(
+            "an exclusion that is part of no diff",
+            vec![bash("mkdir -p .git/info && echo main.py >> .git/info/exclude")],
+        ),
         ruff("a new ruff.toml", vec![write("ruff.toml", "[lint]\nignore = [\"F401\"]\n")]),
         ruff(
             "a ruff.toml in the package",
