@@ -28,6 +28,7 @@ mod sandbox;
 mod status;
 mod stream;
 mod tool;
+mod trusted_files;
 mod untrusted;
 mod watch;
 
@@ -35,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard};
 
 use pi_base::unpoisoned;
-use pi_config::settings::Profile;
+use pi_config::settings::{Profile, SandboxMode};
 use pi_guard::confine::{Confined, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
@@ -54,6 +55,7 @@ pub use rules::RulesError;
 pub use sandbox::SandboxError;
 pub(crate) use stream::RedactedStream;
 pub(crate) use tool::Guarded;
+pub(crate) use trusted_files::TrustedFiles;
 pub use untrusted::{is_untrusted, mark_untrusted};
 
 use crate::tap::Tap;
@@ -106,6 +108,7 @@ pub struct Guard {
     /// Held while an approval is pending, so that only one is pending at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
+    trusted: Arc<TrustedFiles>,
     secrets: Secrets,
     on_request: OnceLock<ObserveRequest>,
 }
@@ -154,6 +157,41 @@ impl Guard {
     /// or cannot be created and is not required.
     pub fn host(&self) -> Result<Option<Host>, GuardError> {
         self.sandbox.session_host()
+    }
+
+    /// Returns the files that pi runs or reads for the user. Sub-agents share them.
+    pub(crate) fn trusted_files(&self) -> &Arc<TrustedFiles> {
+        &self.trusted
+    }
+
+    /// Returns the directory in which the agent works.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.environment.cwd
+    }
+
+    /// Returns the executor for a command of a hook or guardrail: in the sandbox, if the session has
+    /// one and the user did not lift it for this command; `None` without the sandbox. The error is
+    /// the reason why the command must not run, because the agent may have changed what it runs.
+    pub(crate) fn settings_host(
+        &self,
+        command: &str,
+        is_lifted: bool,
+    ) -> Result<Option<Host>, String> {
+        if !self.sandbox.is_effective() {
+            return Ok(None);
+        }
+        self.trusted.check(command)?;
+        if !is_lifted {
+            return self.sandbox.host(None, Watching::Approved).map(Some);
+        }
+        match self.trusted.file_of(command) {
+            None => Ok(None),
+            Some(file) => Err(format!(
+                "it is to run without the sandbox, and the agent can write {}; move the file out \
+                 of the directories that the agent can write, or remove \"sandbox\": false",
+                file.display()
+            )),
+        }
     }
 
     /// Returns the workspace for commands of the user, which count as approved.

@@ -36,6 +36,10 @@ pub struct GuardrailPlan {
     /// A command that decides: it reads a JSON object on stdin and answers like a hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// `false` runs the command without the sandbox of the session, with the root directory as the
+    /// working directory. It cannot name files that the agent can write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<bool>,
     /// A model that decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<GuardrailModel>,
@@ -201,6 +205,9 @@ fn check(plan: &GuardrailPlan) -> Result<(), String> {
                 "a text that lacks something is rewritten as a whole: add replaceWith".into()
             );
         }
+    }
+    if plan.sandbox.is_some() && plan.command.is_none() {
+        return Err("sandbox is for commands".to_owned());
     }
     if plan.command.as_ref().is_some_and(|command| command.trim().is_empty()) {
         return Err("the command is empty".to_owned());

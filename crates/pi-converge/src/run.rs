@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{Budget, Limit};
+use pi_coding_agent::hooks::Hooks;
 use pi_coding_agent::session::{InvalidOutput, ResultCollector};
 use pi_coding_agent::{AgentOptions, AgentRuntime};
 use pi_guard::secrets::Secrets;
@@ -140,6 +141,8 @@ pub(crate) struct Running {
     /// The last result that was refused, if no repair was left.
     pub(crate) invalid: Option<InvalidOutput>,
     pub(crate) work: Work,
+    /// Hooks at the start and the end.
+    pub(crate) hooks: Option<Hooks>,
     /// Texts that hooks added to the goal.
     pub(crate) context: Vec<String>,
     pub(crate) interventions: Interventions,
@@ -216,6 +219,7 @@ impl Running {
             result: None,
             invalid: None,
             work: Work::default(),
+            hooks: None,
             context: Vec::new(),
             interventions: Interventions::default(),
             refusals: Refusals::default(),

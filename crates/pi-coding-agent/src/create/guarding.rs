@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_config::Settings;
 use pi_config::settings::{ApprovalPolicy, Profile};
+use pi_config::{Environment, Settings};
 use pi_guard::secrets::Secrets;
 use pi_models::configured_secrets;
 use pi_protocol::{Model, Provider, Tool};
@@ -21,7 +21,7 @@ use crate::extension::ExtensionFailure;
 use crate::extension::UiApprover;
 use crate::guard::{
     Approvals, Approver, Checkpoints, Guard, GuardError, GuardParts, GuardPlan, RemoteDirectories,
-    Reviewer, RulesError, Walls, rules,
+    Reviewer, RulesError, TrustedFiles, Walls, rules,
 };
 use crate::session::WeakAgentSession;
 
@@ -45,7 +45,8 @@ pub(super) fn guard_of(
     let policy = rules::load(environment, project.is_trusted(), &plan.rules)?;
     let (approvals, supervisor) =
         (options.guard.approvals.clone(), options.tools.supervisor.clone());
-    let walls = Walls::new(plan, environment, policy, approvals, supervisor)?;
+    let trusted = trusted_files(&plan, options, project.settings(), environment, []);
+    let walls = Walls::new(plan, environment, policy, approvals, supervisor, trusted)?;
     let limits = checkpointing::limits(options, project.settings(), &environment.cwd);
     let has_checkpoints = limits.is_ok_and(|limits| limits.is_some());
     Ok(Guard::new(GuardParts {
@@ -58,6 +59,35 @@ pub(super) fn guard_of(
         tap: None,
         secrets: Secrets::new(configured_secrets(environment)),
     }))
+}
+
+/// Returns the files in writable directories that pi runs or reads for the user. An agent that works
+/// for another one in the same directory has those of that one: they are as they were before either
+/// of them ran.
+fn trusted_files(
+    plan: &GuardPlan,
+    options: &AgentOptions,
+    settings: &Settings,
+    environment: &Environment,
+    extensions: impl IntoIterator<Item = PathBuf>,
+) -> Arc<TrustedFiles> {
+    if let Some(parent) = options.guard.parent.as_ref()
+        && parent.cwd() == environment.cwd
+    {
+        return Arc::clone(parent.trusted_files());
+    }
+    let hooks = settings.hooks.iter().flat_map(|group| &group.0).map(|hook| &hook.command);
+    let guardrails = settings.guardrails.iter().flatten();
+    let guardrails = guardrails.filter_map(|guardrail| guardrail.plan().command.as_ref());
+    let commands = hooks.chain(guardrails).map(String::as_str);
+    let flags = &options.resources;
+    let named = [&flags.skills, &flags.prompts, &flags.extensions].into_iter().flatten();
+    let named = named.chain(settings.extensions.iter().flatten()).chain(&flags.system_prompt);
+    let named = named.chain(flags.append_system_prompt.iter().flatten());
+    // A prompt may be a text. One that is too long to be a path is none.
+    let named = named.map(|path| environment.expand(path, &environment.cwd));
+    let paths = named.chain(extensions).chain(options.guard.trusted_files.iter().cloned());
+    Arc::new(TrustedFiles::find(plan, environment, commands, paths))
 }
 
 /// A guard with the workspace and the checkpoints that it was constructed for.
@@ -143,7 +173,9 @@ impl Services {
         let secrets = self.registry.secrets().clone();
         secrets.add(options.model.api_key.iter().map(|key| key.expose_secret().to_owned()));
         let environment = options.environment();
-        let walls = Walls::new(plan, environment, policy, approvals, supervisor)?;
+        let extensions = self.resources.extensions.iter().map(|source| source.path.clone());
+        let trusted = trusted_files(&plan, options, settings, environment, extensions);
+        let walls = Walls::new(plan, environment, policy, approvals, supervisor, trusted)?;
         let connected = self.connect(settings, &walls).await?;
         let checkpoints = checkpointing::of_session(options, settings, &connected, of.log);
         let is_remote = settings.executor != ExecutorSpec::Local;

@@ -1,5 +1,6 @@
 //! Decisions of a program about its agent, by concern.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, Budget};
@@ -124,6 +125,9 @@ pub struct GuardOptions {
     pub parent: Option<Arc<Guard>>,
     /// Stores the state of the workspace before a run changes it.
     pub checkpoints: bool,
+    /// Files that the program reads for the user, such as the definition of a task. The sandbox
+    /// cannot write them.
+    pub trusted_files: Vec<PathBuf>,
 }
 
 impl Default for GuardOptions {
@@ -136,6 +140,7 @@ impl Default for GuardOptions {
             observe_changes: None,
             parent: None,
             checkpoints,
+            trusted_files: Vec::new(),
         }
     }
 }

@@ -268,7 +268,10 @@ impl Guard {
         let real = self.real_path(path);
         let rule = self.sandbox.check(&real, access).err()?;
         let what = real.display().to_string();
-        let reason = format!("the sandbox does not permit it: {rule}");
+        let mut reason = format!("the sandbox does not permit it: {rule}");
+        if access != PathAccess::Read && self.trusted.contains(&real) {
+            reason.push_str(", because the settings or options of the user name it");
+        }
         let scope = Scope::Path { path: real, access };
         Some(Part::new(what, Decision::Ask, reason, scope))
     }

@@ -15,7 +15,9 @@ use super::decision::EmitDecision;
 use super::judge::host_filter;
 use super::sandbox::Sandbox;
 use super::watch::Watcher;
-use super::{AnnounceCall, Approvals, Approver, Guard, GuardError, GuardPlan, resolve};
+use super::{
+    AnnounceCall, Approvals, Approver, Guard, GuardError, GuardPlan, TrustedFiles, resolve,
+};
 use crate::Environment;
 use crate::tap::Tap;
 
@@ -26,18 +28,21 @@ pub(crate) struct Walls {
     pub(super) policy: Arc<RwLock<Policy>>,
     pub(super) approvals: Approvals,
     pub(super) sandbox: Sandbox,
+    pub(super) trusted: Arc<TrustedFiles>,
 }
 
 impl Walls {
     /// Creates the walls of a session. A required sandbox is set up here, so that a machine that
     /// does not support it is reported before any command runs.
     pub(crate) fn new(
-        plan: GuardPlan,
+        mut plan: GuardPlan,
         environment: &Environment,
         policy: Policy,
         approvals: Approvals,
         supervisor: Option<Supervisor>,
+        trusted: Arc<TrustedFiles>,
     ) -> Result<Self, GuardError> {
+        plan.protected.extend(trusted.protected().cloned());
         let programs = policy.forbidden_programs(&|name| resolve(environment, name));
         let policy = Arc::new(RwLock::new(policy));
         let sandbox = Sandbox::new(
@@ -49,7 +54,7 @@ impl Walls {
             Watcher::new(&plan, &policy, &approvals, environment),
         );
         sandbox.prepare()?;
-        Ok(Self { plan, environment: environment.clone(), policy, approvals, sandbox })
+        Ok(Self { plan, environment: environment.clone(), policy, approvals, sandbox, trusted })
     }
 
     /// Returns the sandboxed executor for the tools of this session; `None` if the sandbox is off
@@ -90,7 +95,7 @@ impl Guard {
     /// Creates a guard.
     pub(crate) fn new(parts: GuardParts) -> Self {
         let GuardParts {
-            walls: Walls { plan, environment, policy, approvals, sandbox },
+            walls: Walls { plan, environment, policy, approvals, sandbox, trusted },
             remote,
             approver,
             checkpoints,
@@ -121,6 +126,7 @@ impl Guard {
             tap,
             asking: tokio::sync::Mutex::default(),
             sandbox,
+            trusted,
             secrets,
             on_request: std::sync::OnceLock::new(),
         }

@@ -13,6 +13,7 @@ use pi_tools::{Command, Executor as _, Host};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::Environment;
+use crate::guard::Guard;
 use crate::tap::{CommandFailure, FinishedCommand, MAX_HOOK_OUTPUT, Tap};
 
 /// The most bytes of stderr that are kept.
@@ -26,6 +27,24 @@ pub(crate) struct CommandRunner {
     cwd: PathBuf,
     variables: BTreeMap<OsString, OsString>,
     tap: Option<Arc<dyn Tap>>,
+    /// Decides about commands outside of a session.
+    guard: Option<Arc<Guard>>,
+}
+
+/// A command of a hook or guardrail.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Checking<'a> {
+    /// Command for the shell.
+    pub(super) command: &'a str,
+    /// JSON on stdin.
+    pub(super) input: &'a str,
+    /// Variables besides those of pi.
+    pub(super) variables: &'a [(&'a str, String)],
+    pub(super) timeout: Duration,
+    /// The user lets the command run without the sandbox.
+    pub(super) is_lifted: bool,
+    /// Guard of the session, if there is one.
+    pub(super) guard: Option<&'a Arc<Guard>>,
 }
 
 /// The way in which a command ended.
@@ -53,12 +72,19 @@ impl CommandRunner {
             cwd: environment.cwd.clone(),
             variables,
             tap: None,
+            guard: None,
         }
     }
 
     /// Lets a tap see the commands.
     pub(crate) fn with_tap(mut self, tap: Option<&Arc<dyn Tap>>) -> Self {
         self.tap = tap.cloned();
+        self
+    }
+
+    /// Lets a guard decide about commands outside of a session.
+    pub(crate) fn with_guard(mut self, guard: Arc<Guard>) -> Self {
+        self.guard = Some(guard);
         self
     }
 
@@ -69,35 +95,37 @@ impl CommandRunner {
 
     /// Runs a command with this text on stdin. Ends it, and everything it started, when it exits,
     /// takes too long, writes too much, or `cancel` is cancelled.
-    pub(crate) async fn run(
+    pub(super) async fn run(
         &self,
-        command: &str,
-        input: &str,
-        variables: &[(&str, String)],
-        timeout: Duration,
+        checking: Checking<'_>,
         cancel: &CancelToken,
     ) -> Result<FinishedCommand, CommandFailure> {
-        let running = self.execute(command, input, variables, timeout, cancel);
+        let running = self.execute(checking, cancel);
         match &self.tap {
-            Some(tap) => tap.run_hook(command, input, Box::pin(running)).await,
+            Some(tap) => tap.run_hook(checking.command, checking.input, Box::pin(running)).await,
             None => running.await,
         }
     }
 
     async fn execute(
         &self,
-        command: &str,
-        input: &str,
-        variables: &[(&str, String)],
-        timeout: Duration,
+        checking: Checking<'_>,
         cancel: &CancelToken,
     ) -> Result<FinishedCommand, CommandFailure> {
+        let Checking { command, input, variables, timeout, is_lifted, guard } = checking;
+        let guard = guard.or(self.guard.as_ref());
+        let host = guard.map(|guard| guard.settings_host(command, is_lifted)).transpose();
+        let host = host.map_err(CommandFailure::Start)?.flatten();
+        let is_sandboxed = guard.is_some_and(|guard| guard.confined().is_some());
+        // Programs load files of their working directory, so a command outside of the sandbox must
+        // not run where the sandbox can write.
+        let cwd = if host.is_none() && is_sandboxed { Path::new("/") } else { &self.cwd };
         let given = variables.iter().map(|(name, value)| (*name, value.as_str()));
-        let command = Command::new(&self.shell, &self.cwd)
+        let command = Command::new(&self.shell, cwd)
             .arguments(["-c", command])
             .environment(self.variables.clone())
             .environment(given);
-        let started = self.host.spawn_piped(&command).await;
+        let started = host.as_ref().unwrap_or(&self.host).spawn_piped(&command).await;
         let mut process = started.map_err(|error| CommandFailure::Start(error.to_string()))?;
         let overflow = CancelToken::new();
         let writing = async {

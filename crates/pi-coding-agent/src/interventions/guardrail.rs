@@ -5,7 +5,7 @@ use pi_config::hooks::HookEvent;
 use serde_json::{Map, Value, json};
 
 use super::check::Subject;
-use super::command::CommandRunner;
+use super::command::{Checking, CommandRunner};
 use super::decision::{HookDecision, HookVerdict};
 use super::model;
 use super::result::Answered;
@@ -125,7 +125,15 @@ async fn ask_command(
     input.extend(subject.fields.clone());
     let input = Value::Object(input).to_string();
     let variables = [("PI_GUARDRAIL", plan.name.clone())];
-    let ran = runner.run(command, &input, &variables, guardrail.timeout(), subject.cancel).await;
+    let checking = Checking {
+        command,
+        input: &input,
+        variables: &variables,
+        timeout: guardrail.timeout(),
+        is_lifted: plan.sandbox == Some(false),
+        guard: session.guard(),
+    };
+    let ran = runner.run(checking, subject.cancel).await;
     let decision = HookDecision::read_strict(&ran.map_err(|failure| failure.to_string())?)?;
     let rewritten = decision.updated_output.map(Value::from).or(decision.updated_input);
     let blocks = matches!(decision.verdict, Some(HookVerdict::Block | HookVerdict::Ask));

@@ -7,11 +7,11 @@ use pi_config::settings::Profile;
 use serde_json::{Map, Value, json};
 
 use super::check::{Check, Subject};
-use super::command::CommandRunner;
+use super::command::{Checking, CommandRunner};
 use super::decision::{HookDecision, HookVerdict};
 use super::guardrail;
 use super::result::{Answered, CheckResult};
-use crate::session::InterventionSource;
+use crate::session::{AgentSession, InterventionSource};
 
 /// The checks of one format, ready to run.
 #[derive(Debug, Clone)]
@@ -92,8 +92,15 @@ impl Checks {
             variables.push((variable, value.to_owned()));
         }
         let input = self.hook_input(hook, &subject.fields);
-        let ran =
-            self.runner.run(&hook.command, &input, &variables, hook.timeout, subject.cancel).await;
+        let checking = Checking {
+            command: &hook.command,
+            input: &input,
+            variables: &variables,
+            timeout: hook.timeout,
+            is_lifted: hook.sandbox == Some(false),
+            guard: subject.session.and_then(AgentSession::guard),
+        };
+        let ran = self.runner.run(checking, subject.cancel).await;
         let decision = ran
             .map_err(|failure| failure.to_string())
             .and_then(|finished| HookDecision::read(hook.event, &finished));

@@ -40,6 +40,8 @@ pub struct Hook {
     pub timeout: Duration,
     /// Consequence of a failure; by default it follows from the event and the profile.
     pub on_failure: Option<OnHookFailure>,
+    /// `false` lets the command run without the sandbox of the session.
+    pub sandbox: Option<bool>,
 }
 
 impl Hook {
@@ -99,6 +101,10 @@ struct HookCommand {
     /// `unattended`; all other failures are reported.
     #[serde(default)]
     on_failure: Option<OnHookFailure>,
+    /// `false` runs the command without the sandbox of the session, with the root directory as the
+    /// working directory. It cannot name files that the agent can write.
+    #[serde(default)]
+    sandbox: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -163,6 +169,7 @@ impl HookCommand {
             command: self.command,
             timeout,
             on_failure: self.on_failure,
+            sandbox: self.sandbox,
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use pi_base::lock;
+use pi_coding_agent::CreateError;
 use pi_coding_agent::hooks::{HookEvent, HookResult, Hooks};
 use pi_coding_agent::session::{AgentSession, Intervention, SessionEvent, Subscription};
 use serde_json::{Map, Value, json};
@@ -36,6 +37,7 @@ impl Interventions {
 impl Running {
     /// Runs the hooks at the start. A run that is resumed has started before.
     pub(super) async fn run_start_hooks(&mut self) -> Result<(), Ended> {
+        self.hooks = self.find_hooks()?;
         if self.resuming.is_some() {
             return Ok(());
         }
@@ -63,14 +65,23 @@ impl Running {
         }
     }
 
+    /// Returns the hooks of the run, with the files of their commands as they are now: before an
+    /// agent can change them.
+    fn find_hooks(&self) -> Result<Option<Hooks>, Ended> {
+        let mut options = agent_options(&self.contract, &self.options.agent)?;
+        options.tap = self.options.tape.tap();
+        Hooks::of(&options).map_err(|error| Ended::from(&CreateError::Guard(error)))
+    }
+
     async fn run_hooks(
         &mut self,
         event: HookEvent,
         mut fields: Map<String, Value>,
     ) -> Result<HookResult, Ended> {
-        let mut options = agent_options(&self.contract, &self.options.agent)?;
-        options.tap = self.options.tape.tap();
-        let Some(hooks) = Hooks::of(&options).filter(|hooks| hooks.has(event)) else {
+        if self.hooks.is_none() {
+            self.hooks = self.find_hooks()?;
+        }
+        let Some(hooks) = self.hooks.clone().filter(|hooks| hooks.has(event)) else {
             return Ok(HookResult::default());
         };
         fields.insert("run_id".to_owned(), json!(self.directory.id()));

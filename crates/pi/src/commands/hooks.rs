@@ -73,7 +73,8 @@ pub(super) fn test(args: &CommandArgs) -> CommandResult {
     let fields = ["tool_name", "agent_name", "notification_type", "trigger", "reason", "source"];
     let given = fields.into_iter().find_map(|field| input.get(field).and_then(Value::as_str));
     let subject = args.value("matches").or(given).unwrap_or_default().to_owned();
-    let Some(hooks) = Hooks::of(&options) else {
+    let hooks = Hooks::of(&options)?;
+    let Some(hooks) = hooks else {
         return Err(Failure::failed("no hooks are configured"));
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

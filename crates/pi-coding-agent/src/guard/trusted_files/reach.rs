@@ -1,0 +1,305 @@
+//! The files that a command starts or loads, as far as its text and the text of its scripts show
+//! them. This is no wall: commands of hooks run in the sandbox, where nothing is gained by files
+//! that are not found. It keeps a hook from being disabled.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use pi_guard::shell::{self, RedirectAccess};
+
+use crate::Environment;
+
+/// Most scripts of one command that are read, and most bytes of each.
+const MOST_SCRIPTS: usize = 64;
+const MOST_READ: u64 = 256 * 1024;
+/// Most paths that are looked for in one script.
+const MOST_LOOKS: usize = 20_000;
+/// Most links on the way to a file.
+const MOST_LINKS: usize = 40;
+
+/// Extensions of files that other scripts load. A file that can be executed needs none.
+const SCRIPTS: &[&str] = &[
+    "bash", "cjs", "cts", "js", "jsx", "ksh", "lua", "mjs", "mts", "php", "pl", "pm", "py", "rb",
+    "sh", "ts", "tsx", "zsh",
+];
+
+/// Words on a line that loads a module by a name without a slash.
+const LOADS: &[&str] = &["import", "from", "require", "source", "use", "load"];
+
+/// Finds files below the directories that the sandbox can write.
+#[derive(Debug)]
+pub(super) struct Reach {
+    /// Real paths of the directories.
+    roots: Vec<PathBuf>,
+    cwd: PathBuf,
+    home: Option<PathBuf>,
+    search: Option<String>,
+}
+
+/// The files of a command or path.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Paths of the files, with links.
+    pub(super) files: BTreeSet<PathBuf>,
+    /// Real paths of files, of the directories of scripts, and of directories with links.
+    pub(super) protected: BTreeSet<PathBuf>,
+}
+
+impl Reach {
+    pub(super) fn new(roots: Vec<PathBuf>, environment: &Environment) -> Self {
+        Self {
+            roots,
+            cwd: environment.cwd.clone(),
+            home: environment.home.clone(),
+            search: environment.variable("PATH").map(str::to_owned),
+        }
+    }
+
+    /// Returns the files that a command for the shell names, and what its scripts load.
+    pub(super) fn of_command(&self, command: &str) -> Found {
+        let mut found = Found::default();
+        let mut scripts = Vec::new();
+        let text = self.with_directories(command);
+        for command in shell::analyze(&text).commands {
+            let words: Vec<&str> = command.words.iter().filter_map(shell::Word::literal).collect();
+            let operand = words.iter().skip(1).position(|word| !word.starts_with('-'));
+            for (at, word) in words.iter().enumerate() {
+                let path = match at {
+                    0 => self.program(word),
+                    _ => Some(self.absolute(word)),
+                };
+                // The program, or the script that an interpreter runs.
+                let is_script = at == 0 || operand.is_some_and(|operand| at == operand + 1);
+                let Some(path) = path else { continue };
+                let added = self.add(&path, &mut found);
+                scripts.extend(added.filter(|real| is_script && (at == 0 || is_code(real))));
+            }
+            let read = command.redirects.iter();
+            let read = read.filter(|redirect| redirect.access == RedirectAccess::Read);
+            for word in read.filter_map(|redirect| redirect.target.literal()) {
+                self.add(&self.absolute(word), &mut found);
+            }
+        }
+        // Options with a value, variables, and what the analysis does not understand.
+        for token in tokens(&text).filter(|token| token.contains('/')) {
+            self.add(&self.absolute(token), &mut found);
+        }
+        for script in &scripts {
+            self.protect_directory(script, &mut found);
+        }
+        self.follow(scripts, &mut found);
+        found
+    }
+
+    /// Returns the files of a script, another file or a directory that pi reads.
+    pub(super) fn of_path(&self, path: &Path) -> Found {
+        let mut found = Found::default();
+        if let Some(real) = self.add(path, &mut found)
+            && is_code(&real)
+        {
+            self.protect_directory(&real, &mut found);
+            self.follow(vec![real], &mut found);
+        } else if let Ok(real) = fs::canonicalize(path)
+            && real.is_dir()
+            && self.is_inside(&real)
+            && !self.is_needed(&real)
+        {
+            found.protected.insert(real);
+        }
+        found
+    }
+
+    /// Returns the text with the directories that hooks know as variables.
+    fn with_directories(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        let (cwd, home) = (Some(&self.cwd), self.home.as_ref());
+        for (name, value) in
+            [("PI_PROJECT_DIR", cwd), ("CLAUDE_PROJECT_DIR", cwd), ("PWD", cwd), ("HOME", home)]
+        {
+            if let Some(value) = value.and_then(|value| value.to_str()) {
+                text = text.replace(&format!("${{{name}}}"), value);
+                text = text.replace(&format!("${name}"), value);
+            }
+        }
+        text
+    }
+
+    fn absolute(&self, word: &str) -> PathBuf {
+        match (word.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.cwd.join(word),
+        }
+    }
+
+    /// Returns the file of a program, which the shell searches unless it is a path.
+    fn program(&self, word: &str) -> Option<PathBuf> {
+        if word.contains('/') {
+            return Some(self.absolute(word));
+        }
+        pi_fs::find_program(word, Some(&self.cwd), self.search.as_deref().map(OsStr::new))
+    }
+
+    /// Adds a file, and the links that lead to it, as far as they are in a writable directory.
+    /// Returns its real path if it is.
+    fn add(&self, path: &Path, found: &mut Found) -> Option<PathBuf> {
+        let real = fs::canonicalize(path).ok().filter(|real| real.is_file())?;
+        let links = directories_of_links(path);
+        let is_inside = self.is_inside(&real);
+        if !is_inside && !links.iter().any(|link| self.is_inside(link)) {
+            return None;
+        }
+        found.files.insert(path.to_owned());
+        let held = links.into_iter().filter(|link| self.is_inside(link) && !self.is_needed(link));
+        found.protected.extend(held);
+        if !is_inside {
+            return None;
+        }
+        found.protected.insert(real.clone());
+        Some(real)
+    }
+
+    /// Protects the directory of a script: a file that is put beside it could be loaded instead of
+    /// another one.
+    fn protect_directory(&self, script: &Path, found: &mut Found) {
+        let directory = script.parent().filter(|directory| !self.is_needed(directory));
+        found.protected.extend(directory.map(Path::to_owned));
+    }
+
+    /// Adds the scripts that scripts name, and so on.
+    fn follow(&self, mut scripts: Vec<PathBuf>, found: &mut Found) {
+        let mut seen: BTreeSet<PathBuf> = scripts.iter().cloned().collect();
+        while let Some(script) = scripts.pop() {
+            let mut looks = 0;
+            for path in self.named_in(&script) {
+                looks += 1;
+                if looks > MOST_LOOKS || seen.len() > MOST_SCRIPTS {
+                    return;
+                }
+                // Most names are of no file.
+                if !path.is_file() || !is_code(&path) {
+                    continue;
+                }
+                let added = self.add(&path, found);
+                scripts.extend(added.filter(|real| seen.insert(real.clone())));
+            }
+        }
+    }
+
+    /// Returns the paths that a script may mean: its tokens, from its directory and from the working
+    /// directory, and as names of modules.
+    fn named_in(&self, script: &Path) -> Vec<PathBuf> {
+        let Some(text) = text_of(script) else { return Vec::new() };
+        let text = self.with_directories(&text);
+        let bases = [script.parent().unwrap_or(&self.cwd), &self.cwd];
+        let own = script.extension().and_then(OsStr::to_str);
+        let mut paths = Vec::new();
+        for line in text.lines() {
+            let loads = tokens(line).any(|token| LOADS.contains(&token));
+            for token in tokens(line).filter(|token| token.len() < 256) {
+                // After a variable or a substitution, the path seems to begin with a slash.
+                let relative = token.trim_start_matches('/');
+                let mut names = vec![relative.to_owned()];
+                if loads || relative.contains('/') {
+                    let module = relative.trim_start_matches("./").trim_matches('.');
+                    for extension in own.into_iter().chain(["js", "ts", "py"]) {
+                        names.push(format!("{relative}.{extension}"));
+                        names.push(format!("{relative}/index.{extension}"));
+                        names.push(format!("{}.{extension}", module.replace('.', "/")));
+                    }
+                    names.push(format!("{}/__init__.py", module.replace('.', "/")));
+                }
+                paths.extend(token.starts_with('/').then(|| PathBuf::from(token)));
+                for name in names {
+                    paths.extend(bases.iter().map(|base| base.join(&name)));
+                }
+            }
+        }
+        paths
+    }
+
+    fn is_inside(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| real.starts_with(root))
+    }
+
+    /// Returns true for a directory in which the agent works as a whole, or that contains it.
+    fn is_needed(&self, directory: &Path) -> bool {
+        self.roots.iter().any(|root| root.starts_with(directory))
+    }
+}
+
+/// Returns the words of a text that may be paths.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
+    text.split(move |c| !is_part(c)).filter(|token| token.contains(char::is_alphanumeric))
+}
+
+/// Returns the beginning of a file as text; `None` for a program.
+fn text_of(path: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(MOST_READ).read_to_end(&mut bytes).ok()?;
+    (!bytes.contains(&0)).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns true for a file that is executed or that scripts load, by its name, its mode or its
+/// first line.
+fn is_code(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    if extension.is_some_and(|extension| SCRIPTS.contains(&extension)) || is_executable(path) {
+        return true;
+    }
+    let mut first = [0; 2];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *b"#!"
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    false
+}
+
+/// Returns the real directories that contain a link on the way to a path: who can write one of them
+/// can lead the path elsewhere.
+fn directories_of_links(path: &Path) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
+    let mut left: Vec<PathBuf> = parts(path);
+    let mut real = PathBuf::from("/");
+    while let Some(part) = left.pop() {
+        let next = real.join(&part);
+        if part == Path::new("..") {
+            real.pop();
+            continue;
+        }
+        let Ok(target) = fs::read_link(&next) else {
+            real = next;
+            continue;
+        };
+        directories.push(real.clone());
+        if directories.len() > MOST_LINKS {
+            break;
+        }
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        left.extend(parts(&target));
+    }
+    directories
+}
+
+/// Returns the names in a path, last one first.
+fn parts(path: &Path) -> Vec<PathBuf> {
+    let names = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    let mut names: Vec<PathBuf> = names.map(|part| PathBuf::from(part.as_os_str())).collect();
+    names.reverse();
+    names
+}
