@@ -17,6 +17,7 @@ mod conclude;
 mod decision;
 mod directory;
 mod extension_action;
+mod hidden;
 mod judge;
 mod notes;
 mod parts;

@@ -13,11 +13,22 @@ use crate::file::ModelsFile;
 /// Names of files with variables in a working directory.
 const VARIABLE_FILES: [&str; 5] =
     [".env", ".env.local", ".env.development", ".env.production", ".env.test"];
+/// Directories with files of others, which are not searched for variables.
+const LIBRARIES: [&str; 6] = [".git", ".venv", "node_modules", "target", "vendor", "venv"];
 /// Largest file with variables that is read.
 const MOST_VARIABLES: u64 = 64 * 1024;
 
-/// Collects the secrets of the environment, of `auth.json`, of `models.json` and of `.env` files in
-/// the working directory. Runs no commands; a file that cannot be read has no secrets.
+/// Most directories that are searched for files with variables, and the depth below the working
+/// directory.
+const MOST_DIRECTORIES: usize = 256;
+const DEEPEST: usize = 3;
+
+/// Largest file of MCP servers that is read.
+const MOST_SERVERS: u64 = 1 << 20;
+
+/// Collects the secrets of the environment, of `auth.json`, of `models.json`, of the MCP servers, and
+/// of `.env` files in and below the working directory. Runs no commands; a file that cannot be read
+/// has no secrets.
 pub fn configured_secrets(environment: &Environment) -> Vec<String> {
     let mut found = Collector::default();
     for (name, value) in environment.variables.iter() {
@@ -49,9 +60,12 @@ pub fn configured_secrets(environment: &Environment) -> Vec<String> {
             headers.iter().for_each(|(name, value)| found.header(name, value));
         }
     }
-    for name in VARIABLE_FILES {
-        found.variable_file(&environment.cwd.join(name));
-    }
+    let project = environment.project_directory().join("mcp.json");
+    let servers = [environment.agent_directory.join("mcp.json"), project];
+    servers.iter().for_each(|path| found.server_file(path));
+    found.server_file(&environment.agent_directory.join("mcp-auth.json"));
+    found.server_file(&environment.cwd.join(".mcp.json"));
+    found.variable_files(&environment.cwd);
     let mut values = found.values;
     // A command that returns a key is not a secret.
     values.retain(|value| !value.starts_with('!'));
@@ -78,6 +92,13 @@ pub fn server_secrets(values: &[(String, String)]) -> Vec<String> {
         }
     }
     found.values
+}
+
+/// Returns true if a file of MCP servers contains secrets, and not only references to them.
+pub fn has_server_secrets(path: &Path) -> bool {
+    let mut found = Collector::default();
+    found.server_file(path);
+    !found.values.is_empty()
 }
 
 /// Collects secrets from named values.
@@ -109,6 +130,66 @@ impl Collector {
             } else {
                 self.named(name.trim(), value);
             }
+        }
+    }
+
+    /// Adds the values of all files with variables in a directory and below it, those of the
+    /// directory itself first.
+    fn variable_files(&mut self, directory: &Path) {
+        let mut level = vec![directory.to_owned()];
+        let mut searched = 0;
+        for _ in 0..=DEEPEST {
+            let mut next = Vec::new();
+            for directory in level {
+                searched += 1;
+                if searched > MOST_DIRECTORIES {
+                    return;
+                }
+                for name in VARIABLE_FILES {
+                    self.variable_file(&directory.join(name));
+                }
+                for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+                    // Links may lead anywhere, and libraries have no secrets of the user.
+                    let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                    if is_directory && !LIBRARIES.iter().any(|name| entry.file_name() == *name) {
+                        next.push(entry.path());
+                    }
+                }
+            }
+            next.sort();
+            level = next;
+        }
+    }
+
+    /// Adds the secrets of a file about MCP servers: `mcp.json` or `mcp-auth.json`.
+    fn server_file(&mut self, path: &Path) {
+        let is_small = |file: &Metadata| file.is_file() && file.len() <= MOST_SERVERS;
+        if !std::fs::metadata(path).is_ok_and(|file| is_small(&file)) {
+            return;
+        }
+        let text = std::fs::read(path).unwrap_or_default();
+        if let Ok(value) = serde_json::from_slice::<Value>(&text) {
+            self.server_value("", &value);
+        }
+    }
+
+    /// Adds the strings of a JSON value that have the name of a secret or look like one.
+    fn server_value(&mut self, name: &str, value: &Value) {
+        match value {
+            Value::String(text) if text.contains("${") || text.starts_with(['!', '$']) => {}
+            Value::String(text) => {
+                self.header(name, text);
+                // Arguments such as `--key=…`.
+                let text = text.rsplit_once('=').map_or(text.as_str(), |(_, value)| value);
+                if looks_random(text) {
+                    self.values.push(text.to_owned());
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| self.server_value(name, value)),
+            Value::Object(fields) => {
+                fields.iter().for_each(|(name, value)| self.server_value(name, value));
+            }
+            _ => {}
         }
     }
 

@@ -8,11 +8,11 @@ use pi_config::settings::{
     ApprovalPolicy, LimitSettings, NetworkSetting, NetworkSwitch, Profile, RequiredLevel,
     SandboxMode,
 };
-use pi_guard::confine::{ConfinementLevel, Limits, Mount, Network, Tracing, credential_paths};
+use pi_guard::confine::{ConfinementLevel, Limits, Mount, Network, Tracing};
 use pi_guard::policy::Defaults;
 use pi_tools::ExecutorSpec;
 
-use super::ChangeObserver;
+use super::{ChangeObserver, hidden};
 use crate::Environment;
 
 /// Longest time of a command in the profile `unattended`, unless the settings give another.
@@ -117,7 +117,7 @@ impl GuardPlan {
             let named = named.unwrap_or_default();
             named.iter().map(|path| environment.expand(path, &environment.cwd)).collect()
         };
-        let mut hidden = key_files(environment);
+        let mut hidden = hidden::paths(environment);
         hidden.extend(paths(settings.hidden));
         let default_approval = if unattended { ApprovalPolicy::Never } else { ApprovalPolicy::Ask };
         let reviewer = settings.reviewer.unwrap_or_default();
@@ -186,11 +186,4 @@ fn resource_limits(settings: &LimitSettings) -> Limits {
     set(&mut limits.process_memory, settings.memory_mb, 1 << 20);
     set(&mut limits.file_size, settings.file_size_mb, 1 << 20);
     limits
-}
-
-/// Returns the existing files in which this program and others keep keys.
-fn key_files(environment: &Environment) -> Vec<PathBuf> {
-    let own = ["auth.json", "models.json"].map(|name| environment.agent_directory.join(name));
-    let own = own.into_iter().filter(|path| path.exists());
-    credential_paths(environment.home.as_deref(), &environment.cwd).into_iter().chain(own).collect()
 }

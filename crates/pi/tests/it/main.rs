@@ -60,6 +60,8 @@ mod secrets;
 mod sessions;
 mod terminal;
 mod test_env;
+#[cfg(target_os = "linux")]
+mod trusted_files;
 mod unattended;
 mod undo;
 mod watch;

@@ -17,6 +17,10 @@ const MOST_SCRIPTS: usize = 64;
 const MOST_READ: u64 = 256 * 1024;
 /// Most paths that are looked for in one script.
 const MOST_LOOKS: usize = 20_000;
+/// Most directories that the words of a command are relative to.
+const MOST_DIRECTORIES: usize = 8;
+/// Most parts of a path at which a known path may begin.
+const MOST_PARTS: usize = 3;
 /// Most links on the way to a file.
 const MOST_LINKS: usize = 40;
 
@@ -63,29 +67,34 @@ impl Reach {
         let mut found = Found::default();
         let mut scripts = Vec::new();
         let text = self.with_directories(command);
-        for command in shell::analyze(&text).commands {
-            let words: Vec<&str> = command.words.iter().filter_map(shell::Word::literal).collect();
+        let commands = shell::analyze(&text).commands;
+        let bases = self.directories_of(&commands);
+        for command in &commands {
+            let words = literals(command);
             let operand = words.iter().skip(1).position(|word| !word.starts_with('-'));
             for (at, word) in words.iter().enumerate() {
-                let path = match at {
-                    0 => self.program(word),
-                    _ => Some(self.absolute(word)),
-                };
                 // The program, or the script that an interpreter runs.
                 let is_script = at == 0 || operand.is_some_and(|operand| at == operand + 1);
-                let Some(path) = path else { continue };
-                let added = self.add(&path, &mut found);
+                let paths = match at {
+                    0 if !word.contains('/') => self.program(word).into_iter().collect(),
+                    _ => self.paths(word, &bases),
+                };
+                let added = paths.iter().filter_map(|path| self.add(path, &mut found));
                 scripts.extend(added.filter(|real| is_script && (at == 0 || is_code(real))));
             }
             let read = command.redirects.iter();
             let read = read.filter(|redirect| redirect.access == RedirectAccess::Read);
             for word in read.filter_map(|redirect| redirect.target.literal()) {
-                self.add(&self.absolute(word), &mut found);
+                for path in self.paths(word, &bases) {
+                    self.add(&path, &mut found);
+                }
             }
         }
         // Options with a value, variables, and what the analysis does not understand.
         for token in tokens(&text).filter(|token| token.contains('/')) {
-            self.add(&self.absolute(token), &mut found);
+            for path in self.paths(token, &bases) {
+                self.add(&path, &mut found);
+            }
         }
         for script in &scripts {
             self.protect_directory(script, &mut found);
@@ -127,19 +136,31 @@ impl Reach {
         text
     }
 
-    fn absolute(&self, word: &str) -> PathBuf {
+    /// Returns the directories to which words of commands may be relative: the working directory, and
+    /// those that the commands name (`cd scripts && ./check.sh`).
+    fn directories_of(&self, commands: &[shell::Command]) -> Vec<PathBuf> {
+        let mut bases = vec![self.cwd.clone()];
+        for word in commands.iter().flat_map(literals) {
+            let named = self.paths(word, &bases).into_iter();
+            let named: Vec<PathBuf> = named.filter(|path| path.is_dir()).collect();
+            bases.extend(named);
+            bases.truncate(MOST_DIRECTORIES);
+        }
+        bases
+    }
+
+    /// Returns the paths that a word may mean.
+    fn paths(&self, word: &str, bases: &[PathBuf]) -> Vec<PathBuf> {
         match (word.strip_prefix("~/"), &self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => self.cwd.join(word),
+            (Some(rest), Some(home)) => vec![home.join(rest)],
+            _ if word.starts_with('/') => vec![word.into()],
+            _ => bases.iter().map(|base| base.join(word)).collect(),
         }
     }
 
-    /// Returns the file of a program, which the shell searches unless it is a path.
-    fn program(&self, word: &str) -> Option<PathBuf> {
-        if word.contains('/') {
-            return Some(self.absolute(word));
-        }
-        pi_fs::find_program(word, Some(&self.cwd), self.search.as_deref().map(OsStr::new))
+    /// Returns the file of a program that the shell searches.
+    fn program(&self, name: &str) -> Option<PathBuf> {
+        pi_fs::find_program(name, Some(&self.cwd), self.search.as_deref().map(OsStr::new))
     }
 
     /// Adds a file, and the links that lead to it, as far as they are in a writable directory.
@@ -172,12 +193,10 @@ impl Reach {
     fn follow(&self, mut scripts: Vec<PathBuf>, found: &mut Found) {
         let mut seen: BTreeSet<PathBuf> = scripts.iter().cloned().collect();
         while let Some(script) = scripts.pop() {
-            let mut looks = 0;
+            if seen.len() > MOST_SCRIPTS {
+                return;
+            }
             for path in self.named_in(&script) {
-                looks += 1;
-                if looks > MOST_LOOKS || seen.len() > MOST_SCRIPTS {
-                    return;
-                }
                 // Most names are of no file.
                 if !path.is_file() || !is_code(&path) {
                     continue;
@@ -199,21 +218,20 @@ impl Reach {
         for line in text.lines() {
             let loads = tokens(line).any(|token| LOADS.contains(&token));
             for token in tokens(line).filter(|token| token.len() < 256) {
-                // After a variable or a substitution, the path seems to begin with a slash.
-                let relative = token.trim_start_matches('/');
-                let mut names = vec![relative.to_owned()];
-                if loads || relative.contains('/') {
-                    let module = relative.trim_start_matches("./").trim_matches('.');
-                    for extension in own.into_iter().chain(["js", "ts", "py"]) {
-                        names.push(format!("{relative}.{extension}"));
-                        names.push(format!("{relative}/index.{extension}"));
-                        names.push(format!("{}.{extension}", module.replace('.', "/")));
-                    }
-                    names.push(format!("{}/__init__.py", module.replace('.', "/")));
+                // The beginning may be a variable or the end of a substitution.
+                let rests = token.match_indices('/').take(MOST_PARTS).map(|(at, _)| &token[at..]);
+                let rests = rests.map(|rest| rest.trim_start_matches('/'));
+                let mut names: Vec<String> = rests.map(str::to_owned).collect();
+                names.push(token.trim_start_matches('/').to_owned());
+                if loads || token.contains('/') {
+                    names.extend(names.clone().iter().flat_map(|name| modules(name, own)));
                 }
                 paths.extend(token.starts_with('/').then(|| PathBuf::from(token)));
                 for name in names {
                     paths.extend(bases.iter().map(|base| base.join(&name)));
+                }
+                if paths.len() > MOST_LOOKS {
+                    return paths;
                 }
             }
         }
@@ -228,6 +246,23 @@ impl Reach {
     fn is_needed(&self, directory: &Path) -> bool {
         self.roots.iter().any(|root| root.starts_with(directory))
     }
+}
+
+/// Returns the files that a module of this name may be, for a script with this extension.
+fn modules(name: &str, own: Option<&str>) -> Vec<String> {
+    let module = name.trim_start_matches("./").trim_matches('.').replace('.', "/");
+    let mut files = vec![format!("{module}/__init__.py")];
+    for extension in own.into_iter().chain(["js", "ts", "py"]) {
+        files.push(format!("{name}.{extension}"));
+        files.push(format!("{name}/index.{extension}"));
+        files.push(format!("{module}.{extension}"));
+    }
+    files
+}
+
+/// Returns the words of a command that its text determines.
+fn literals(command: &shell::Command) -> Vec<&str> {
+    command.words.iter().filter_map(shell::Word::literal).collect()
 }
 
 /// Returns the words of a text that may be paths.

@@ -1,0 +1,70 @@
+//! Paths that neither commands nor tools can read: where this program and others keep keys.
+//!
+//! In the agent directory, everything is hidden that the work of an agent does not need: what is
+//! added to it later, by this program or another one, is hidden without being known here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pi_guard::confine::credential_paths;
+use pi_models::has_server_secrets;
+
+use crate::Environment;
+
+/// What models and commands need of the agent directory: resources with their scripts, sessions and
+/// runs, and settings that are no secrets. Other programs of the user may be in `bin` and `hooks`.
+const VISIBLE: &[&str] = &[
+    "agents",
+    "bin",
+    "cache",
+    "extensions",
+    "git",
+    "hooks",
+    "keybindings.json",
+    "npm",
+    "packages",
+    "prompts",
+    "rules",
+    "runs",
+    "scripts",
+    "sessions",
+    "settings.json",
+    "skills",
+    "themes",
+    "tmp",
+    "trust.json",
+];
+
+/// Returns the paths that are hidden by default.
+pub(super) fn paths(environment: &Environment) -> Vec<PathBuf> {
+    let (home, cwd) = (environment.home.as_deref(), environment.cwd.as_path());
+    let mut paths = credential_paths(home, cwd);
+    paths.extend(in_agent_directory(&environment.agent_directory, cwd));
+    // Hiding a file of the project has a price: git takes it for a changed one.
+    let project = [environment.project_directory().join("mcp.json"), cwd.join(".mcp.json")];
+    paths.extend(project.into_iter().filter(|path| has_server_secrets(path)));
+    paths
+}
+
+fn in_agent_directory(directory: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut hidden: Vec<PathBuf> = entries
+        .filter(|entry| {
+            let name = entry.file_name();
+            let is_text = Path::new(&name).extension().is_some_and(|extension| extension == "md");
+            !is_text && !VISIBLE.iter().any(|visible| name == *visible)
+        })
+        .map(|entry| entry.path())
+        // Commands could not work in it.
+        .filter(|path| !cwd.starts_with(path))
+        .collect();
+    // A sign-in during the session creates this file. A path that does not exist costs each command
+    // time, and below `/tmp` the files that appear beside it, so it is listed only if it may appear.
+    let tokens = directory.join("mcp-auth.json");
+    let may_appear = directory.join("mcp.json").exists() && !directory.starts_with("/tmp");
+    if may_appear && !tokens.exists() {
+        hidden.push(tokens);
+    }
+    hidden.sort();
+    hidden
+}
