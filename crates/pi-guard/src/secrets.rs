@@ -14,6 +14,7 @@ mod known;
 mod placeholder;
 mod random;
 mod shapes;
+mod views;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

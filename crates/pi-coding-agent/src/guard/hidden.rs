@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pi_config::Settings;
 use pi_guard::confine::credential_paths;
 use pi_models::has_server_secrets;
 
@@ -35,24 +36,33 @@ const VISIBLE: &[&str] = &[
     "trust.json",
 ];
 
+/// Files with keys, which stay hidden if a command names them.
+const KEYS: &[&str] = &["auth.json", "mcp-auth.json", "mcp.json", "models.json"];
+
 /// Returns the paths that are hidden by default.
-pub(super) fn paths(environment: &Environment) -> Vec<PathBuf> {
+pub(super) fn paths(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
     let (home, cwd) = (environment.home.as_deref(), environment.cwd.as_path());
     let mut paths = credential_paths(home, cwd);
-    paths.extend(in_agent_directory(&environment.agent_directory, cwd));
+    paths.extend(in_agent_directory(settings, &environment.agent_directory, cwd));
     // Hiding a file of the project has a price: git takes it for a changed one.
     let project = [environment.project_directory().join("mcp.json"), cwd.join(".mcp.json")];
     paths.extend(project.into_iter().filter(|path| has_server_secrets(path)));
     paths
 }
 
-fn in_agent_directory(directory: &Path, cwd: &Path) -> Vec<PathBuf> {
+fn in_agent_directory(settings: &Settings, directory: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let commands = commands(settings, directory);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut hidden: Vec<PathBuf> = entries
         .filter(|entry| {
             let name = entry.file_name();
             let is_text = Path::new(&name).extension().is_some_and(|extension| extension == "md");
-            !is_text && !VISIBLE.iter().any(|visible| name == *visible)
+            let is_named = |name: &str| {
+                let name = format!("/{name}");
+                !KEYS.contains(&&name[1..]) && commands.iter().any(|text| text.contains(&name))
+            };
+            let is_visible = VISIBLE.iter().any(|visible| name == *visible);
+            !is_text && !is_visible && !name.to_str().is_some_and(is_named)
         })
         .map(|entry| entry.path())
         // Commands could not work in it.
@@ -67,4 +77,14 @@ fn in_agent_directory(directory: &Path, cwd: &Path) -> Vec<PathBuf> {
     }
     hidden.sort();
     hidden
+}
+
+/// Returns the texts that name the programs of hooks, guardrails and MCP servers, which run in the
+/// sandbox and must be readable there.
+fn commands(settings: &Settings, directory: &Path) -> Vec<String> {
+    let hooks = settings.hooks.iter().flat_map(|group| &group.0).map(|hook| hook.command.clone());
+    let guardrails = settings.guardrails.iter().flatten();
+    let guardrails = guardrails.filter_map(|guardrail| guardrail.plan().command.clone());
+    let servers = fs::read_to_string(directory.join("mcp.json")).ok();
+    hooks.chain(guardrails).chain(servers).collect()
 }

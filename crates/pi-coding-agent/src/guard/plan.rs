@@ -81,6 +81,7 @@ impl GuardPlan {
     /// profile.
     pub fn new(settings: &Settings, environment: &Environment) -> Self {
         let is_local = settings.executor == ExecutorSpec::Local;
+        let mut hidden = hidden::paths(settings, environment);
         let settings = settings.guard.clone().unwrap_or_default();
         let profile = settings.profile.unwrap_or_default();
         let unattended = profile == Profile::Unattended;
@@ -117,7 +118,6 @@ impl GuardPlan {
             let named = named.unwrap_or_default();
             named.iter().map(|path| environment.expand(path, &environment.cwd)).collect()
         };
-        let mut hidden = hidden::paths(environment);
         hidden.extend(paths(settings.hidden));
         let default_approval = if unattended { ApprovalPolicy::Never } else { ApprovalPolicy::Ask };
         let reviewer = settings.reviewer.unwrap_or_default();

@@ -3,8 +3,9 @@
 //! A text and every form of a value are compared as sequences of lower-case letters and digits;
 //! everything else is skipped. So a form is found if it is spaced, folded, quoted, cut in pieces or
 //! full of invisible characters, and escapes such as `%73` and `\x73` are digits with separators.
-//! A fragment counts if it has [`LEAST`] characters in a row. The search is linear: a rolling hash
-//! of the last few characters is looked up among those of all forms.
+//! The same is done for other [`views`] of the text. A fragment counts if it has [`LEAST`] characters
+//! in a row, or [`LEAST_PLAIN`] of the value itself. The search is linear: a rolling hash of the last
+//! few characters is looked up among those of all forms.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,10 +14,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::random::looks_random;
+use super::views::{self, Symbol};
 use super::{Kind, Span};
 
 /// Characters in a row that make a fragment. Random text of this length does not occur by chance.
 const LEAST: usize = 16;
+/// The same for a form with all letters and digits. Numbers occur by chance much sooner.
+const LEAST_PLAIN: usize = 12;
 /// Characters of a hash. A fragment is a row of known hashes.
 const WINDOW: usize = 12;
 /// Bytes of a value that are searched for: some tokens are very long.
@@ -27,9 +31,17 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The hashes of all fragments of known values.
 #[derive(Default)]
 pub(super) struct Fragments {
-    windows: HashMap<u64, Kind>,
+    windows: HashMap<u64, Window>,
     /// One bit per hash, to reject nearly all text quickly.
     filter: Vec<u64>,
+}
+
+/// The last characters of a fragment of a form.
+#[derive(Clone, Copy)]
+struct Window {
+    kind: Kind,
+    /// Least length of a fragment of the form.
+    least: usize,
 }
 
 impl Fragments {
@@ -37,11 +49,11 @@ impl Fragments {
     pub(super) fn of<'a>(values: impl Iterator<Item = (&'a str, Kind)>) -> Self {
         let mut windows = HashMap::new();
         for (value, kind) in values {
-            for form in forms(value) {
+            for (form, least) in forms(value) {
                 let mut rolling = Rolling::default();
                 for byte in form.bytes() {
                     if let Some(hash) = rolling.push(byte) {
-                        windows.entry(hash).or_insert(kind);
+                        windows.entry(hash).or_insert(Window { kind, least });
                     }
                 }
             }
@@ -60,35 +72,64 @@ impl Fragments {
         if self.windows.is_empty() {
             return;
         }
-        let mut rolling = Rolling::default();
-        let mut positions = [0; WINDOW];
-        let mut seen = 0;
-        let mut row: Option<Row> = None;
-        for (at, byte) in text.bytes().enumerate() {
-            if !byte.is_ascii_alphanumeric() {
-                continue;
-            }
-            positions[seen % WINDOW] = at;
-            seen += 1;
-            let kind = rolling.push(byte.to_ascii_lowercase()).and_then(|hash| self.kind(hash));
-            match (kind, &mut row) {
-                (Some(_), Some(row)) => (row.windows, row.end) = (row.windows + 1, at + 1),
-                (Some(kind), none) => {
-                    let start = positions[seen % WINDOW];
-                    *none = Some(Row { start, end: at + 1, windows: 1, kind });
-                }
-                (None, _) => spans.extend(row.take().and_then(Row::span)),
-            }
+        self.search(spans, |search| views::plain(text, |symbol| search.push(symbol)));
+        if views::needs_tidying(text) {
+            self.search(spans, |search| views::tidied(text, |symbol| search.push(symbol)));
         }
+        let (has_groups, has_long_rows) = views::binary_digits(text);
+        let shifts = if has_long_rows { 0..8 } else { 0..usize::from(has_groups) };
+        for shift in shifts {
+            self.search(spans, |search| views::binary(text, shift, |symbol| search.push(symbol)));
+        }
+    }
+
+    /// Searches one view of a text.
+    fn search(&self, spans: &mut Vec<Span>, view: impl FnOnce(&mut Search<'_>)) {
+        let (rolling, symbols) = (Rolling::default(), [0; WINDOW]);
+        let mut search =
+            Search { fragments: self, spans, rolling, starts: symbols, seen: 0, row: None };
+        view(&mut search);
+        let row = search.row.take();
         spans.extend(row.and_then(Row::span));
     }
 
-    fn kind(&self, hash: u64) -> Option<Kind> {
+    fn window(&self, hash: u64) -> Option<Window> {
         let (word, bit) = place(hash, self.filter.len());
         if self.filter[word] & bit == 0 {
             return None;
         }
         self.windows.get(&hash).copied()
+    }
+}
+
+/// The search in one view.
+struct Search<'a> {
+    fragments: &'a Fragments,
+    spans: &'a mut Vec<Span>,
+    rolling: Rolling,
+    /// Places of the last symbols.
+    starts: [usize; WINDOW],
+    seen: usize,
+    row: Option<Row>,
+}
+
+impl Search<'_> {
+    fn push(&mut self, symbol: Symbol) {
+        self.starts[self.seen % WINDOW] = symbol.start;
+        self.seen += 1;
+        let hash = self.rolling.push(symbol.byte);
+        let window = hash.and_then(|hash| self.fragments.window(hash));
+        match (window, &mut self.row) {
+            (Some(window), Some(row)) => {
+                (row.windows, row.end) = (row.windows + 1, symbol.end);
+                row.least = row.least.min(window.least);
+            }
+            (Some(Window { kind, least }), none) => {
+                let start = self.starts[self.seen % WINDOW];
+                *none = Some(Row { start, end: symbol.end, windows: 1, kind, least });
+            }
+            (None, _) => self.spans.extend(self.row.take().and_then(Row::span)),
+        }
     }
 }
 
@@ -98,11 +139,12 @@ struct Row {
     end: usize,
     windows: usize,
     kind: Kind,
+    least: usize,
 }
 
 impl Row {
     fn span(self) -> Option<Span> {
-        let is_fragment = self.windows + WINDOW > LEAST;
+        let is_fragment = self.windows + WINDOW > self.least;
         is_fragment.then_some(Span { start: self.start, end: self.end, kind: self.kind })
     }
 }
@@ -138,20 +180,22 @@ impl Rolling {
     }
 }
 
-/// Returns a value in each encoding, as lower-case letters and digits.
-fn forms(value: &str) -> Vec<String> {
+/// Returns a value in each encoding, as lower-case letters and digits, with the least length of a
+/// fragment.
+fn forms(value: &str) -> Vec<(String, usize)> {
     let is_random = looks_random(value);
     if !is_random && value.len() < LEAST {
         return Vec::new();
     }
     let bytes = &value.as_bytes()[..value.len().min(MOST)];
-    let mut forms = Vec::new();
+    let mut plain = Vec::new();
     // Words occur in other texts, too.
     if is_random {
         let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
         let rotated: Vec<u8> = bytes.iter().map(|byte| rot13(*byte)).collect();
-        forms.extend([squeezed(bytes), squeezed(&reversed), squeezed(&rotated)]);
+        plain.extend([squeezed(bytes), squeezed(&reversed), squeezed(&rotated)]);
     }
+    let mut forms = Vec::new();
     // `736b`, `\x73`, `0x73`, `\u0073`, `\u{73}`, `115`, `\163`, `\55`, `0163`
     let numbers: [fn(&mut String, u8) -> std::fmt::Result; 9] = [
         |out, byte| write!(out, "{byte:02x}"),
@@ -185,7 +229,9 @@ fn forms(value: &str) -> Vec<String> {
         forms.push(squeezed(once.as_bytes()));
     }
     forms.extend((0..5).map(|shift| base32_core(bytes, shift)));
-    forms
+    forms.extend(other_bases(bytes));
+    let plain = plain.into_iter().map(|form| (form, LEAST_PLAIN));
+    plain.chain(forms.into_iter().map(|form| (form, LEAST))).collect()
 }
 
 /// Keeps letters and digits, in lower case.
@@ -231,4 +277,41 @@ fn base32_core(bytes: &[u8], shift: usize) -> String {
         bits &= (1 << count) - 1;
     }
     core
+}
+
+/// Returns the forms of bytes in base85, of three alphabets, and in the encoding of `uuencode`, each
+/// after other bytes that fill a part of the first group. Groups that depend on other bytes are left
+/// out.
+fn other_bases(bytes: &[u8]) -> Vec<String> {
+    const PLAIN: &[u8] =
+        b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+    const ZERO_MQ: &[u8] =
+        b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+    let of_alphabet = |alphabet: &[u8], digit: u32| alphabet.get(digit as usize).copied();
+    let ascii = |digit: u32| u8::try_from(digit + 33).ok();
+    let mut forms = Vec::new();
+    for start in 0..4.min(bytes.len()) {
+        let groups = || bytes[start..].chunks_exact(4).map(|group| digits(group, 85, 5));
+        let with = |byte: &dyn Fn(u32) -> Option<u8>| {
+            let encoded: Vec<u8> = groups().flatten().filter_map(byte).collect();
+            squeezed(&encoded)
+        };
+        forms.push(with(&|digit| of_alphabet(PLAIN, digit)));
+        forms.push(with(&|digit| of_alphabet(ZERO_MQ, digit)));
+        forms.push(with(&ascii));
+        let groups = bytes[start..].chunks_exact(3).flat_map(|group| digits(group, 64, 4));
+        let encoded: Vec<u8> = groups.filter_map(|digit| u8::try_from(digit + 32).ok()).collect();
+        forms.push(squeezed(&encoded));
+    }
+    forms
+}
+
+/// Returns the digits of a group of bytes, the highest first.
+fn digits(group: &[u8], base: u32, count: usize) -> Vec<u32> {
+    let mut number = group.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+    let mut digits = vec![0; count];
+    for digit in digits.iter_mut().rev() {
+        (*digit, number) = (number % base, number / base);
+    }
+    digits
 }

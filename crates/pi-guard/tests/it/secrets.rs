@@ -382,6 +382,7 @@ fn known_values_are_redacted_in_transformations() {
         ("base32", base32(format!("K={key}").as_bytes())),
         ("rot13", rot13),
     ];
+    let cases = cases.into_iter().chain(rare_forms(&key));
     for (name, transformed) in cases {
         let text = format!("before\n{transformed}\nafter");
         let redacted = secrets.redact_known(&text);
@@ -405,4 +406,155 @@ fn base32(bytes: &[u8]) -> String {
         char::from(digits[usize::from_str_radix(&text, 2).unwrap()])
     };
     bits.as_bytes().chunks(5).map(digit).collect()
+}
+
+/// Returns lines with their numbers, as `nl` and `cat -n` print them.
+fn numbered(lines: impl Iterator<Item = String>) -> String {
+    lines.enumerate().map(|(at, line)| format!("{:6}\t{line}\n", at + 1)).collect()
+}
+
+/// Returns a dump as `od -c` prints it.
+fn od_c(bytes: &[u8]) -> String {
+    let line = |(number, chunk): (usize, &[u8])| {
+        let shown: String =
+            chunk.iter().map(|byte| format!("{:>4}", byte.escape_ascii())).collect();
+        format!("{:07o}{shown}\n", number * 16)
+    };
+    bytes.chunks(16).enumerate().map(line).collect()
+}
+
+/// Returns bytes in base85, with the groups of the whole text.
+fn base85(bytes: &[u8], digit: impl Fn(u32) -> char) -> String {
+    let mut out = String::new();
+    for group in bytes.chunks(4) {
+        let mut padded = group.to_vec();
+        padded.resize(4, 0);
+        let number = u32::from_be_bytes(padded.try_into().unwrap());
+        let digits = [52_200_625, 614_125, 7225, 85, 1].map(|power| number / power % 85);
+        out.extend(digits.iter().take(group.len() + 1).map(|value| digit(*value)));
+    }
+    out
+}
+
+fn uuencode(bytes: &[u8]) -> String {
+    let letter = |value: u8| if value == 0 { '`' } else { char::from(value + 32) };
+    let mut out = String::from("begin 644 key\n");
+    for line in bytes.chunks(45) {
+        out.push(letter(u8::try_from(line.len()).unwrap()));
+        for group in line.chunks(3) {
+            let mut padded = group.to_vec();
+            padded.resize(3, 0);
+            let number = u32::from_be_bytes([0, padded[0], padded[1], padded[2]]);
+            out.extend([18, 12, 6, 0].map(|shift| letter((number >> shift) as u8 & 63)));
+        }
+        out.push('\n');
+    }
+    out + "`\nend\n"
+}
+
+/// Forms that no letters and digits in order show.
+fn rare_forms(key: &str) -> Vec<(&'static str, String)> {
+    let of_chars = |form: &dyn Fn(char) -> String| key.chars().map(form).collect::<String>();
+    let styled = |upper: u32, lower: u32, digit: u32| {
+        of_chars(&|char| {
+            let code = u32::from(char);
+            let styled = match char {
+                'A'..='Z' => upper + code - 65,
+                'a'..='z' => lower + code - 97,
+                '0'..='9' => digit + code - 48,
+                _ => code,
+            };
+            char::from_u32(styled).unwrap().to_string()
+        })
+    };
+    let bits = |separator: &str| {
+        let bytes: Vec<String> = key.bytes().map(|byte| format!("{byte:08b}")).collect();
+        bytes.join(separator)
+    };
+    let dump_of_bits: String = key
+        .as_bytes()
+        .chunks(6)
+        .enumerate()
+        .map(|(number, chunk)| {
+            let bits: Vec<String> = chunk.iter().map(|byte| format!("{byte:08b}")).collect();
+            let shown = String::from_utf8_lossy(chunk);
+            format!("{:08x}: {:<54} {shown}\n", number * 6, bits.join(" "))
+        })
+        .collect();
+    let alphabet =
+        |letters: &'static str| move |value: u32| char::from(letters.as_bytes()[value as usize]);
+    let plain85 = alphabet(
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+    );
+    let zero_mq = alphabet(
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+    );
+    let ascii85 = |value: u32| char::from_u32(value + 33).unwrap();
+    let text = format!("KEY={key}\n");
+    let chars = || key.chars().map(String::from);
+    let pieces = key.as_bytes().chunks(7).map(|piece| String::from_utf8_lossy(piece).into_owned());
+    vec![
+        ("od -c", od_c(text.as_bytes())),
+        ("one per line, numbered", numbered(chars())),
+        ("folded and numbered", numbered(pieces)),
+        ("numbered with colons", chars().enumerate().map(|(n, c)| format!("{n}:{c}\n")).collect()),
+        ("colored", of_chars(&|char| format!("\u{1b}[31;1m{char}\u{1b}[0m"))),
+        ("colored and numbered", numbered(chars().map(|c| format!("\u{1b}[38;5;9m{c}\u{1b}[m")))),
+        ("overstruck", of_chars(&|char| format!("{char}\u{8}{char}"))),
+        ("underlined", of_chars(&|char| format!("_\u{8}{char}"))),
+        ("with backspaces", of_chars(&|char| format!("{char}\u{8}"))),
+        ("links", of_chars(&|char| format!("\u{1b}]8;;x1\u{7}{char}\u{1b}]8;;\u{7}"))),
+        ("full width", styled(0xff21, 0xff41, 0xff10)),
+        ("bold letters", styled(0x1d400, 0x1d41a, 0x1d7ce)),
+        ("monospace letters", styled(0x1d670, 0x1d68a, 0x1d7f6)),
+        ("circled letters", styled(0x24b6, 0x24d0, 48)),
+        ("binary", bits("")),
+        ("binary, shifted", format!("10110{}", bits(""))),
+        ("binary in groups", bits(" ")),
+        ("binary in lines", bits("\n")),
+        ("xxd -b", dump_of_bits),
+        ("base85", base85(text.as_bytes(), plain85)),
+        ("base85 in lines", {
+            let encoded = base85(key.as_bytes(), plain85);
+            encoded
+                .as_bytes()
+                .chunks(31)
+                .map(|l| format!("{}\n", String::from_utf8_lossy(l)))
+                .collect()
+        }),
+        ("Z85", base85(format!("a={key}").as_bytes(), zero_mq)),
+        ("Ascii85", format!("<~{}~>", base85(key.as_bytes(), ascii85))),
+        ("uuencode", uuencode(text.as_bytes())),
+    ]
+}
+
+#[test]
+fn the_limits_of_redaction_are_known() {
+    let key = random(21, ALNUM, 48);
+    let secrets = Secrets::new([key.clone()]);
+    let is_redacted = |text: &str| secrets.redact_known(text) != text;
+    // Twelve characters of the key, sixteen of an encoding.
+    assert!(is_redacted(&key[20..32]) && !is_redacted(&key[20..31]));
+    let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+    assert!(is_redacted(&hex[20..36]) && !is_redacted(&hex[20..35]));
+    // A text that is shuffled or encrypted; so is a compressed one.
+    let swapped: String =
+        key.as_bytes().chunks(2).flat_map(|pair| [pair[1], pair[0]]).map(char::from).collect();
+    let masked: String = key.bytes().map(|byte| format!("{:02x}", byte ^ 0x5a)).collect();
+    assert!(!is_redacted(&swapped) && !is_redacted(&masked));
+}
+
+#[test]
+fn ordinary_text_has_no_fragments() {
+    let secrets = Secrets::new((0..20).map(|seed| random(seed, ALNUM, 40)));
+    let mut texts = unchanged::all();
+    // Numbers, dumps and blobs, in which fragments would be found by chance first.
+    texts.push(random(77, BASE64, 200_000));
+    texts.push(random(78, "0123456789 \n", 200_000));
+    texts.push(random(79, HEX, 200_000));
+    texts.push(random(80, "01", 100_000));
+    texts.push(od_c(random(81, ALNUM, 20_000).as_bytes()));
+    for text in texts {
+        assert_eq!(secrets.redact_known(&text), text);
+    }
 }

@@ -351,3 +351,75 @@ fn a_check_in_the_sandbox_can_do_what_commands_can() {
         assert!(!is_owned(&env));
     }
 }
+
+#[test]
+fn the_agent_directory_shows_no_tokens() {
+    const TOKEN: &str = "q7Zk2mXw9RtLp4Vb8NcYd3Hs6Jf1Ga5Ue0";
+    const HEADER: &str = "hD4kPz8sQ2wLx6Tn9Vb3Ym7Rc1Jg5Fa0Ue";
+    const VARIABLE: &str = "vN3xQp7zKd9mWt2sLc8Rb4Yh6Jg1Fa5Ue0";
+    for alone in rungs().iter().copied() {
+        let env = TestEnv::new();
+        let agent = env.agent();
+        let names = ["mcp-auth.json", "mcp.json", "later/secret.json"];
+        let mut calls = Vec::new();
+        for name in names {
+            let path = agent.join(name);
+            calls.push(("read", json!({ "path": path })));
+            for program in ["cat", "base64", "rev"] {
+                calls.push(bash(&format!("{program} {}", path.display())));
+            }
+        }
+        let hidden = calls.len();
+        // In another place, the values are known in every encoding.
+        for program in ["cat", "base64", "rev", "od -c", "tr a-zA-Z n-za-mN-ZA-M <"] {
+            calls.push(bash(&format!("{program} copy")));
+        }
+        let copied = calls.len();
+        calls.push(("read", json!({ "path": agent.join("skills/mine/SKILL.md") })));
+        calls.push(bash(&format!("cat {}/skills/mine/SKILL.md", agent.display())));
+        calls.push(bash(&format!("cat {}/checks/lib.txt", agent.display())));
+        let server = model(&env, &calls);
+        let write = |name: &str, text: String| {
+            let path = agent.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let auth = json!({ "https://x.example/mcp": { "tokens": { "access_token": TOKEN } } });
+        write("mcp-auth.json", auth.to_string());
+        let server_of_user = json!({ "command": "true", "env": { "ITS_VALUE": VARIABLE } });
+        let remote = json!({ "url": "http://127.0.0.1:9/", "enabled": false,
+            "headers": { "Authorization": format!("Bearer {HEADER}") } });
+        let servers = json!({ "mcpServers": { "a": server_of_user, "b": remote } });
+        write("mcp.json", servers.to_string());
+        write("later/secret.json", json!({ "note": TOKEN }).to_string());
+        write("skills/mine/SKILL.md", "A skill to read.".to_owned());
+        write("checks/lib.txt", "A part of a check.".to_owned());
+        add_settings(&env, &hook(&format!("test -f {}/checks/lib.txt", agent.display())));
+        let copy = format!("{TOKEN}\n{HEADER}\n{VARIABLE}\n");
+        fs::write(env.project().join("copy"), copy).unwrap();
+        let arguments = ["--profile", "unattended", "--tools", "read,bash"];
+        let output = run(&env, &arguments, alone);
+        assert!(output.status.success(), "{output:?}");
+        let results = results(&server);
+        for (call, result) in calls.iter().zip(&results[..hidden]) {
+            assert!(
+                result.contains("hidden")
+                    || result.contains("denied")
+                    || result.contains("(no output)"),
+                "{call:?}: {result}"
+            );
+        }
+        let all = results[..copied].concat();
+        for secret in [TOKEN, HEADER, VARIABLE] {
+            let reversed: String = secret.chars().rev().collect();
+            let encoded =
+                base64::Engine::encode(&base64::engine::general_purpose::STANDARD, secret);
+            for form in [secret, reversed.as_str(), &encoded[2..20]] {
+                assert!(!all.contains(form), "{form}: {all}");
+            }
+        }
+        assert!(results[copied].contains("A skill to read."), "{}", results[copied]);
+        assert!(results[copied + 1].contains("A skill to read."), "{}", results[copied + 1]);
+        assert!(results[copied + 2].contains("A part of a check."), "{}", results[copied + 2]);
+    }
+}
