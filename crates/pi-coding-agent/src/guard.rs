@@ -8,6 +8,7 @@
 //! The guard judges a call by the effects that its tool declares, never by the name of the tool. A
 //! rule may name a tool; nothing in here does.
 
+mod agent_files;
 mod announce;
 mod ask;
 mod change;
@@ -158,6 +159,12 @@ impl Guard {
     /// or cannot be created and is not required.
     pub fn host(&self) -> Result<Option<Host>, GuardError> {
         self.sandbox.session_host()
+    }
+
+    /// Renames files of other agents that appeared since the last call. Returns a note.
+    pub(super) fn disable_agent_files(&self) -> Option<String> {
+        let notes = self.sandbox.disable_agent_files();
+        (!notes.is_empty()).then(|| format!("[{}]", notes.join(" ")))
     }
 
     /// Returns the files that pi runs or reads for the user. Sub-agents share them.

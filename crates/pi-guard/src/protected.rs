@@ -13,11 +13,13 @@ pub enum Protection {
     ReadOnly,
     /// Commands in the sandbox cannot read it.
     Hidden,
+    /// In a run that no one watches, neither commands nor tools can write it.
+    RunByOthers,
     /// A project that contains it is used only if the user trusts the project.
     NeedsTrust,
 }
 
-use Protection::{AskBeforeWriting, Hidden, NeedsTrust, ReadOnly};
+use Protection::{AskBeforeWriting, Hidden, NeedsTrust, ReadOnly, RunByOthers};
 
 /// Paths that are protected in the same ways, for the same reason.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +50,15 @@ pub const PROTECTED_PATHS: &[ProtectedPaths] = &[
         paths: &[".pi", ".agents"],
         protections: &[AskBeforeWriting, ReadOnly],
         reason: "agents load settings, instructions and extensions from them",
+    },
+    ProtectedPaths {
+        paths: &[
+            ".claude", ".codex", ".continue", ".cursor", ".devcontainer", ".devcontainer.json",
+            ".envrc", ".gemini", ".idea", ".kiro", ".mcp.json", ".opencode", ".roo", ".vscode",
+            ".windsurf", ".zed", "opencode.json", "opencode.jsonc",
+        ],
+        protections: &[RunByOthers],
+        reason: "other agents, editors and shells run the programs that they name",
     },
     ProtectedPaths {
         paths: &[

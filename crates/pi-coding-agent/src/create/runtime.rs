@@ -280,7 +280,7 @@ impl AgentRuntime {
         self.session().wait_for_idle().await;
     }
 
-    /// Ends the runtime: aborts the run and notifies extensions.
+    /// Ends the runtime: aborts the run, notifies extensions and removes saved output.
     pub async fn shut_down(&self) {
         let session = self.session();
         session.abort_bash();
@@ -288,6 +288,8 @@ impl AgentRuntime {
         session.stop_cache_warming();
         let reason = ShutdownReason::Quit;
         session.emit(SessionEvent::SessionShutdown { reason, target_session_file: None }).await;
+        // The program may end while something still holds the session.
+        session.workspace().bash().remove_saved();
         if let Some(models) = session.models() {
             models.finish_renewal().await;
         }
@@ -344,6 +346,7 @@ impl AgentRuntime {
             }
         };
         old.stop_cache_warming();
+        old.workspace().bash().remove_saved();
         old.set_runtime_subscribers(None);
         let new = built.session;
         new.set_runtime_subscribers(Some(self.0.subscribers.clone()));

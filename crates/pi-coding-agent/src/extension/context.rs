@@ -48,6 +48,11 @@ impl ExtensionApi {
         self.registry.withhold_answers(&self.owner);
     }
 
+    /// Withholds the results of tools until they are complete: no event shows a part of one.
+    pub fn withhold_results(&self) {
+        self.registry.withhold_results(&self.owner);
+    }
+
     /// Registers a tool.
     pub fn register_tool(&self, tool: ToolRegistration) -> Result<(), RegistryError> {
         self.registry.register_tool(&self.owner, tool)

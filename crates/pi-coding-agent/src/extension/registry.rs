@@ -70,6 +70,8 @@ struct Contents {
     unlimited: BTreeSet<Arc<str>>,
     /// Extensions that withhold answers until they are complete.
     withholding: BTreeSet<Arc<str>>,
+    /// Extensions that withhold the results of tools until they are complete.
+    withholding_results: BTreeSet<Arc<str>>,
 }
 
 /// A registration that was refused.
@@ -380,6 +382,16 @@ impl Registry {
         !self.contents().withholding.is_empty()
     }
 
+    /// Withholds the results of tools until they are complete.
+    pub(super) fn withhold_results(&self, owner: &str) {
+        self.contents().withholding_results.insert(owner.into());
+    }
+
+    /// Returns true if the results of tools are withheld until they are complete.
+    pub(crate) fn withholds_results(&self) -> bool {
+        !self.contents().withholding_results.is_empty()
+    }
+
     pub(super) fn is_unlimited(&self, owner: &str) -> bool {
         self.contents().unlimited.contains(owner)
     }
@@ -443,6 +455,7 @@ impl Registry {
         contents.progress.retain(|item| **item != *owner);
         contents.unlimited.retain(|item| **item != *owner);
         contents.withholding.retain(|item| **item != *owner);
+        contents.withholding_results.retain(|item| **item != *owner);
         contents.changed();
     }
 

@@ -41,6 +41,8 @@ pub struct GuardPlan {
     pub hidden: Vec<PathBuf>,
     /// Files that stay read-only besides the default ones.
     pub protected: Vec<PathBuf>,
+    /// Files that make other programs run something stay as they are.
+    pub protects_agent_files: bool,
     /// Directories that sandboxed commands find at other paths.
     pub mounts: Vec<Mount>,
     /// The working directory is a copy that no one keeps, in which nothing is protected.
@@ -133,6 +135,7 @@ impl GuardPlan {
             writable_roots: paths(settings.writable_roots),
             hidden,
             protected: paths(settings.protected),
+            protects_agent_files: unattended && settings.protect_agent_files != Some(false),
             mounts: Vec::new(),
             is_disposable: false,
             tracing: None,

@@ -14,6 +14,7 @@ use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
 use super::GuardError;
+use super::agent_files::AgentFiles;
 use super::directory::SandboxDirectory;
 use super::plan::GuardPlan;
 use super::watch::{Watcher, Watching};
@@ -75,6 +76,7 @@ struct Created {
     machine: Machine,
     proxy: Option<Proxy>,
     directory: SandboxDirectory,
+    agent_files: AgentFiles,
 }
 
 impl Sandbox {
@@ -219,6 +221,16 @@ impl Sandbox {
         proxy.map(Proxy::take_refused).unwrap_or_default()
     }
 
+    fn agent_files(&self) -> Option<&AgentFiles> {
+        let created = self.created.get()?.as_ref().ok()?;
+        Some(&created.agent_files)
+    }
+
+    /// Renames the files of other agents that commands created. Returns a note for each.
+    pub(super) fn disable_agent_files(&self) -> Vec<String> {
+        self.agent_files().map(AgentFiles::disable_new).unwrap_or_default()
+    }
+
     /// Returns the program that sets up the sandbox of a command: this program, which also
     /// supervises processes.
     fn helper(&self) -> PathBuf {
@@ -246,6 +258,9 @@ impl Sandbox {
         }
         confinement.mounts.clone_from(&plan.mounts);
         confinement.protected.extend(plan.protected.iter().cloned());
+        let roots = [&environment.cwd].into_iter().chain(&plan.writable_roots);
+        let agent_files = AgentFiles::find(plan, roots.map(PathBuf::as_path));
+        confinement.protected.extend(agent_files.protected());
         // The directory of the sandbox may lie in a writable root.
         confinement.protected.push(directory.path().to_owned());
         confinement.protected.extend(self.watcher.directory().map(Path::to_owned));
@@ -268,7 +283,7 @@ impl Sandbox {
         let required = plan.require.max(least);
         let confined = Arc::new(confinement.prepare(&machine, required, self.helper())?);
         directory.record_covers(&confined.covered_paths()?)?;
-        Ok(Created { confined, confinement, machine, proxy, directory })
+        Ok(Created { confined, confinement, machine, proxy, directory, agent_files })
     }
 
     /// Checks whether a tool of this process may access a file, by the rules that the sandbox has
@@ -280,7 +295,12 @@ impl Sandbox {
             let checked = match access {
                 PathAccess::Read => confined.may_read(path),
                 // Writing is the stricter check.
-                _ => confined.may_write(path),
+                _ => {
+                    if let Some(rule) = self.agent_files().and_then(|files| files.rule(path)) {
+                        return Err(rule);
+                    }
+                    confined.may_write(path)
+                }
             };
             return checked.map_err(|denial| denial.rule);
         }
@@ -301,6 +321,8 @@ impl Drop for Sandbox {
             // What the examinations after the commands did not reach.
             #[cfg(target_os = "linux")]
             created.confined.disable_leftovers(true);
+            // After the last command. The notes of earlier ones had a reader.
+            created.agent_files.disable_new();
             created.confined.remove_covers();
             // Covers that another session uses are removed after that one. Without the record they
             // would stay, which is untidy and nothing else.

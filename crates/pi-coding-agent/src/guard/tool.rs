@@ -124,7 +124,10 @@ impl Guarded {
             output = self.after_denial(&attempt, &script, denial, output).await;
         }
         drop(observed);
-        output
+        match self.guard.disable_agent_files() {
+            Some(note) => noted(output, &note),
+            None => output,
+        }
     }
 
     fn redacted(&self, output: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {

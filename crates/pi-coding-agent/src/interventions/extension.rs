@@ -59,6 +59,7 @@ pub(crate) fn extension(checks: Checks, subagent: Option<String>) -> Handlers {
     let prompts = has(HookEvent::BeforePrompt) || starts;
     let answers = checks.all.iter().any(|check: &Check| check.event().is_none());
     let stops = has(HookEvent::Stop) || has(HookEvent::SubagentStop) || answers;
+    let rewrites_results = results && checks.source == InterventionSource::Guardrail;
     let compactions = has(HookEvent::BeforeCompact);
     let receives_events = checks.source == InterventionSource::Hook;
     let all = Arc::new(SessionChecks { checks, subagent, state: Mutex::default() });
@@ -88,10 +89,15 @@ pub(crate) fn extension(checks: Checks, subagent: Option<String>) -> Handlers {
     handlers = answering(handlers, compactions, &all, |all, compact: BeforeCompact, context| {
         Box::pin(async move { all.before_compact(compact, &context).await })
     });
-    if answers {
+    if answers || rewrites_results {
         // What was shown cannot be withheld any more.
-        handlers = handlers.setup(|api| {
-            api.withhold_answers();
+        handlers = handlers.setup(move |api| {
+            if answers {
+                api.withhold_answers();
+            }
+            if rewrites_results {
+                api.withhold_results();
+            }
             Ok(())
         });
     }

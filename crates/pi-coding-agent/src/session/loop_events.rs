@@ -246,7 +246,9 @@ impl AgentSession {
         // Deltas are many; building one for no one would cost more than the rest of its way.
         let is_delta = matches!(event, AgentEvent::MessageUpdate { .. });
         let withheld = || self.0.extensions.registry().withholds_answers();
-        if !(is_delta && (self.is_unobserved() || withheld())) {
+        let is_report = matches!(event, AgentEvent::ToolExecutionUpdate { .. });
+        let is_early = is_report && self.0.extensions.registry().withholds_results();
+        if !(is_early || is_delta && (self.is_unobserved() || withheld())) {
             let will_retry = matches!(event, AgentEvent::AgentEnd { .. }) && self.will_retry();
             let with_message = is_delta && self.0.extensions.receives("message_update");
             let event = SessionEvent::from_loop(event, &context, will_retry, with_message);

@@ -277,6 +277,9 @@ impl AgentSession {
     }
 
     async fn emit_nested(&self, call: &ToolCall, parent_id: &str, report: ToolOutput) {
+        if self.0.extensions.registry().withholds_results() {
+            return;
+        }
         self.emit(SessionEvent::ToolExecutionUpdate {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),

@@ -28,6 +28,9 @@ pub struct GuardSettings {
     pub hidden: Option<Vec<String>>,
     /// Files in writable directories that stay read-only, in addition to the default ones.
     pub protected: Option<Vec<String>>,
+    /// Protects the files in the working directory that make other agents, editors and shells run
+    /// programs, such as `.claude` and `.vscode`, in the profile `unattended`. Defaults to true.
+    pub protect_agent_files: Option<bool>,
     /// Additional rule files.
     pub rules: Option<Vec<String>>,
     /// Redacts credentials in everything that models and other readers see. Defaults to true.

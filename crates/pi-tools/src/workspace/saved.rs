@@ -14,7 +14,8 @@ const PREFIX: &str = "pi-bash-";
 const LOCK: &str = ".lock";
 pub(crate) const LOG: &str = ".log";
 
-/// The files of one session. Clones share them; the last one removes them.
+/// The files of one session. Clones share them; the end of the session or the last clone removes
+/// them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SavedOutput(Arc<Mutex<Option<Files>>>);
 
@@ -40,6 +41,12 @@ impl SavedOutput {
         let new = new.prefix(&files.prefix).suffix(suffix).tempfile_in(directory)?.keep()?;
         files.saved.push(new.1.clone());
         Ok(new)
+    }
+
+    /// Removes all files.
+    pub(crate) fn remove(&self) {
+        let files = lock(&self.0).take();
+        drop(files);
     }
 }
 
@@ -129,6 +136,11 @@ mod tests {
         let (_, others) = other.create(directory, LOG).unwrap();
         assert!(path.exists() && others.exists());
         assert_eq!(names(directory), 5);
+        // The session ends while something still holds its settings.
+        session.remove();
+        assert!(!path.exists() && others.exists());
+        assert_eq!(names(directory), 2);
+        let (_, path) = session.create(directory, LOG).unwrap();
         drop(session);
         assert!(!path.exists() && others.exists());
 

@@ -28,7 +28,8 @@ pub struct BashSettings {
     /// Longest timeout, also for commands that have none of their own.
     pub max_timeout: Option<Duration>,
     /// Directory of this machine for output that is too long for a result. Without a directory it
-    /// is not saved. The files are removed with the last clone of these settings.
+    /// is not saved. The files are removed by [`Self::remove_saved`], or with the last clone of these
+    /// settings.
     pub output_directory: Option<PathBuf>,
     /// Maximum size of the saved output of a command in bytes.
     pub output_limit: u64,
@@ -60,5 +61,10 @@ impl BashSettings {
         let (mut file, path) = self.saved.create(directory, suffix)?;
         file.write_all(bytes)?;
         Ok(Some(path))
+    }
+
+    /// Removes the saved output, at the end of the session.
+    pub fn remove_saved(&self) {
+        self.saved.remove();
     }
 }

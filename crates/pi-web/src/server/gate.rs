@@ -22,7 +22,8 @@ pub struct Gate {
 
 impl Gate {
     /// Creates the gate of a server at an address. Requests may name the hosts of this machine's
-    /// loopback and the address itself. Pages of these hosts may send requests, at any port.
+    /// loopback and the address itself. Pages of this server may send requests; with a token, those
+    /// of other servers of these hosts, too.
     pub fn new(address: SocketAddr) -> Self {
         let mut hosts: Vec<String> =
             ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec();
@@ -64,7 +65,7 @@ impl Gate {
         }
         if headers.contains_key(ORIGIN) {
             let origin = single(headers, ORIGIN.as_str());
-            if !origin.is_some_and(|origin| self.trusts(origin)) {
+            if !origin.is_some_and(|origin| self.trusts(origin, host.unwrap_or_default())) {
                 let message = "Requests of this origin are refused";
                 return Err(Refusal::new(StatusCode::FORBIDDEN, message));
             }
@@ -88,15 +89,31 @@ impl Gate {
         self.hosts.iter().any(|known| known == name)
     }
 
-    fn trusts(&self, origin: &str) -> bool {
+    /// Returns true if pages of an origin may send requests that name `host`.
+    fn trusts(&self, origin: &str, host: &str) -> bool {
         if self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin)) {
             return true;
         }
         // `null`, the origin of sandboxed pages and files, has no scheme and so no host.
         let uri = origin.parse::<Uri>().ok().filter(|uri| uri.scheme().is_some());
-        let host = uri.as_ref().and_then(Uri::host).map(str::to_ascii_lowercase);
-        host.is_some_and(|host| self.hosts.contains(&host))
+        let Some(uri) = uri else { return false };
+        let name = uri.host().map(str::to_ascii_lowercase);
+        // Another port of this machine is another site: nothing but the token tells its pages from
+        // those of this server.
+        let is_own = || is_same_authority(&uri, host);
+        name.is_some_and(|name| self.hosts.contains(&name)) && (self.token.is_some() || is_own())
     }
+}
+
+/// Returns true if an origin names the host and port of a `Host` header.
+fn is_same_authority(origin: &Uri, host: &str) -> bool {
+    let Some(authority) = origin.authority() else { return false };
+    let default = if origin.scheme_str() == Some("https") { ":443" } else { ":80" };
+    let short = |authority: &str| {
+        let authority = authority.to_ascii_lowercase();
+        authority.strip_suffix(default).map_or(authority.clone(), str::to_owned)
+    };
+    short(authority.as_str()) == short(host)
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -142,8 +159,35 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_those_of_known_hosts() {
+    fn without_a_token_pages_of_other_servers_are_refused() {
         let gate = gate();
+        let cases = [
+            ("localhost:8000", "http://localhost:8000", 200),
+            ("LOCALHOST:8000", "http://localhost:8000", 200),
+            ("127.0.0.1:8000", "http://127.0.0.1:8000", 200),
+            ("[::1]:8000", "http://[::1]:8000", 200),
+            ("localhost", "http://localhost", 200),
+            ("localhost:80", "http://localhost", 200),
+            ("pi.example", "https://pi.example", 200),
+            ("pi.example", "https://pi.example:443", 200),
+            ("localhost:8000", "https://app.example", 200),
+            ("localhost:8000", "http://localhost:3000", 403),
+            ("localhost:8000", "http://localhost", 403),
+            ("localhost:8000", "http://127.0.0.1:8000", 403),
+            ("localhost", "http://localhost:3000", 403),
+            ("localhost:8000", "http://me@localhost:8000", 403),
+            ("pi.example", "https://pi.example:8443", 403),
+        ];
+        for (host, origin, expected) in cases {
+            let fields = [("host", host), ("origin", origin)];
+            assert_eq!(status(&gate, &fields), expected, "{host}, {origin}");
+        }
+    }
+
+    #[test]
+    fn origins_are_those_of_known_hosts() {
+        let token = ("authorization", "Bearer t");
+        let gate = gate().with_token(Some("t".to_owned()));
         for origin in [
             "http://localhost:3000",
             "http://LOCALHOST",
@@ -153,7 +197,7 @@ mod tests {
             "https://app.example",
         ] {
             assert_eq!(
-                status(&gate, &[("host", "localhost"), ("origin", origin)]),
+                status(&gate, &[token, ("host", "localhost"), ("origin", origin)]),
                 200,
                 "{origin}"
             );
@@ -170,7 +214,7 @@ mod tests {
             "",
         ] {
             assert_eq!(
-                status(&gate, &[("host", "localhost"), ("origin", origin)]),
+                status(&gate, &[token, ("host", "localhost"), ("origin", origin)]),
                 403,
                 "{origin}"
             );
