@@ -67,7 +67,9 @@ pub use request::RequestedModel;
 pub use resolve::ModelName;
 pub use schemas::schemas;
 pub use scope::{ModelScope, ScopeWarning, ScopeWarningKind, ScopedName, model_scope};
-pub use secrets::{configured_secrets, has_server_secrets, header_secrets, server_secrets};
+pub use secrets::{
+    configured_secrets, has_server_secrets, header_secrets, key_commands, server_secrets,
+};
 pub use select::{
     ModelOrigin, ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model,
 };

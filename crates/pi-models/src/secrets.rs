@@ -72,6 +72,28 @@ pub fn configured_secrets(environment: &Environment) -> Vec<String> {
     values
 }
 
+/// Returns the commands that files of the agent directory name instead of keys: `!COMMAND`.
+pub fn key_commands(environment: &Environment) -> Vec<String> {
+    let mut commands = Vec::new();
+    for name in ["auth.json", "models.json", "mcp.json"] {
+        let path = environment.agent_directory.join(name);
+        let text = std::fs::read(path).unwrap_or_default();
+        if let Ok(value) = serde_json::from_slice::<Value>(&text) {
+            add_commands(&value, &mut commands);
+        }
+    }
+    commands
+}
+
+fn add_commands(value: &Value, commands: &mut Vec<String>) {
+    match value {
+        Value::String(text) => commands.extend(text.strip_prefix('!').map(str::to_owned)),
+        Value::Array(values) => values.iter().for_each(|value| add_commands(value, commands)),
+        Value::Object(fields) => fields.values().for_each(|value| add_commands(value, commands)),
+        _ => {}
+    }
+}
+
 /// Returns the secrets among the headers of a request.
 pub fn header_secrets<'a>(
     headers: impl IntoIterator<Item = (&'a String, &'a String)>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pi_config::settings::{ApprovalPolicy, Profile};
 use pi_config::{Environment, Settings};
 use pi_guard::secrets::Secrets;
-use pi_models::configured_secrets;
+use pi_models::{configured_secrets, key_commands};
 use pi_protocol::{Model, Provider, Tool};
 use pi_session::Session;
 use pi_tools::{ExecutorSpec, Workspace};
@@ -79,12 +79,13 @@ fn trusted_files(
     let hooks = settings.hooks.iter().flat_map(|group| &group.0).map(|hook| &hook.command);
     let guardrails = settings.guardrails.iter().flatten();
     let guardrails = guardrails.filter_map(|guardrail| guardrail.plan().command.as_ref());
-    let commands = hooks.chain(guardrails).map(String::as_str);
+    let of_keys = key_commands(environment);
+    let commands = hooks.chain(guardrails).chain(&of_keys).map(String::as_str);
     let flags = &options.resources;
     let named = [&flags.skills, &flags.prompts, &flags.extensions].into_iter().flatten();
     let named = named.chain(settings.extensions.iter().flatten()).chain(&flags.system_prompt);
     let named = named.chain(flags.append_system_prompt.iter().flatten());
-    // A prompt may be a text. One that is too long to be a path is none.
+    // A prompt may be a text, which is the path of no file.
     let named = named.map(|path| environment.expand(path, &environment.cwd));
     let paths = named.chain(extensions).chain(options.guard.trusted_files.iter().cloned());
     Arc::new(TrustedFiles::find(plan, environment, commands, paths))

@@ -64,6 +64,11 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     }
     task.notes.iter().for_each(|text| note(&format!("warning: {text}")));
     let mut options = options(environment, &arguments);
+    let cwd = &options.agent.environment().cwd;
+    let named = args.word(0).into_iter().chain(task.contract.agent.as_deref());
+    let named = named.map(|name| cwd.join(name)).collect();
+    // A goal or the name of an installed agent is no file.
+    options.agent.guard.trusted_files = named;
     output.show(&mut options);
     super::block_on(perform(task.contract, options, output))
 }

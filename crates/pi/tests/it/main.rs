@@ -5,6 +5,8 @@
 
 mod accounts;
 mod acp;
+#[cfg(target_os = "linux")]
+mod agent_files;
 #[allow(dead_code)]
 #[path = "../../../pi-packages/tests/it/archives.rs"]
 mod archives;

@@ -155,7 +155,7 @@ fn guardrail(command: &str) -> Value {
 }
 
 /// Adds settings to those of the user.
-fn add_settings(env: &TestEnv, more: &Value) {
+pub(crate) fn add_settings(env: &TestEnv, more: &Value) {
     let path = env.agent().join("settings.json");
     let mut settings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     for (name, value) in more.as_object().unwrap() {
@@ -172,7 +172,7 @@ fn write_script(env: &TestEnv, name: &str, text: &str) {
 }
 
 /// Runs pi as it is asked to, on this machine or as on one without bubblewrap.
-fn run(env: &TestEnv, arguments: &[&str], landlock_alone: bool) -> Output {
+pub(crate) fn run(env: &TestEnv, arguments: &[&str], landlock_alone: bool) -> Output {
     let mut command = env.command(&[&["-p"], arguments, &["Go"]].concat());
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let mut run = move || command.output().unwrap();
@@ -243,7 +243,7 @@ fn attacks_on_checks_have_no_effect_with_landlock_alone() {
 }
 
 /// The rungs that this machine offers: true for Landlock alone.
-fn rungs() -> &'static [bool] {
+pub(crate) fn rungs() -> &'static [bool] {
     match rung() {
         ConfinementLevel::Bubblewrap => &[false, true],
         ConfinementLevel::None => &[],

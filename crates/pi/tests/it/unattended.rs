@@ -114,3 +114,52 @@ fn what_destroys_beyond_the_workspace_is_refused_and_costs_no_checkpoint() {
     let checkpoints = pi_tools::checkpoint::usage(&env.agent().join("checkpoints"));
     assert_eq!(checkpoints.map_or(0, |usage| usage.sessions), 0);
 }
+
+#[test]
+fn saved_output_is_removed_at_the_end() {
+    if rung() == ConfinementLevel::None {
+        return;
+    }
+    for mode in [&["-p"][..], &["--mode", "json"]] {
+        let env = TestEnv::new();
+        let server = model(&env, &[bash("seq 1 200000"), bash("ls")]);
+        let temporary = env.project().parent().unwrap().join("temporary");
+        fs::create_dir(&temporary).unwrap();
+        let mut command = env.command(&[mode, &["--profile", "unattended", "Go"]].concat());
+        let output = command.env("TMPDIR", &temporary).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let results = results(&server);
+        let saved = temporary.join("pi-bash-");
+        assert!(results[0].contains(saved.to_str().unwrap()), "{}", results[0]);
+        let left: Vec<_> = fs::read_dir(&temporary).unwrap().flatten().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+/// A guardrail that rewrites results decides before any event shows them.
+#[test]
+fn no_event_shows_a_result_before_a_guardrail_rewrote_it() {
+    let show = |settings: &Value| {
+        let env = TestEnv::new();
+        let server = model(&env, &[bash("echo ACCOUNT-4711; sleep 0.3; echo more")]);
+        let path = env.agent().join("settings.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let mut all: Value = serde_json::from_str(&text).unwrap();
+        all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        fs::write(path, all.to_string()).unwrap();
+        let out = env.out(&["--mode", "json", "Go"]);
+        assert!(results(&server)[0].contains("more"), "{:?}", results(&server));
+        // The call itself names it.
+        let events = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let ends = ["tool_execution_update", "tool_execution_end"];
+        let results = events.filter(|event| ends.iter().any(|kind| event["type"] == *kind));
+        results
+            .map(|event| format!("{}{}", event["partialResult"], event["result"]))
+            .collect::<String>()
+    };
+    let rule = json!({ "matches": "ACCOUNT-[0-9]+" });
+    let guardrail = json!({ "name": "a", "on": "tool-result", "rule": rule, "action": "rewrite" });
+    assert!(show(&json!({})).contains("ACCOUNT-4711"));
+    let shown = show(&json!({ "guardrails": [guardrail] }));
+    assert!(!shown.contains("ACCOUNT-4711") && shown.contains("[removed]"), "{shown}");
+}
