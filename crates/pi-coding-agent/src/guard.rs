@@ -161,10 +161,9 @@ impl Guard {
         self.sandbox.session_host()
     }
 
-    /// Renames files of other agents that appeared since the last call. Returns a note.
-    pub(super) fn disable_agent_files(&self) -> Option<String> {
-        let notes = self.sandbox.disable_agent_files();
-        (!notes.is_empty()).then(|| format!("[{}]", notes.join(" ")))
+    /// Renames files of other agents that appeared since the last call. Returns a note for each.
+    pub fn disable_agent_files(&self) -> Vec<String> {
+        self.sandbox.disable_agent_files()
     }
 
     /// Returns the files that pi runs or reads for the user. Sub-agents share them.

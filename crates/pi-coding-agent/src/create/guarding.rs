@@ -82,13 +82,14 @@ fn trusted_files(
     let of_keys = key_commands(environment);
     let commands = hooks.chain(guardrails).chain(&of_keys).map(String::as_str);
     let flags = &options.resources;
-    let named = [&flags.skills, &flags.prompts, &flags.extensions].into_iter().flatten();
-    let named = named.chain(settings.extensions.iter().flatten()).chain(&flags.system_prompt);
-    let named = named.chain(flags.append_system_prompt.iter().flatten());
+    let path = |text: &String| environment.expand(text, &environment.cwd);
+    let programs = flags.extensions.iter().chain(settings.extensions.iter().flatten());
+    let programs = programs.map(path).chain(extensions);
     // A prompt may be a text, which is the path of no file.
-    let named = named.map(|path| environment.expand(path, &environment.cwd));
-    let paths = named.chain(extensions).chain(options.guard.trusted_files.iter().cloned());
-    Arc::new(TrustedFiles::find(plan, environment, commands, paths))
+    let prompts = flags.system_prompt.iter().chain(flags.append_system_prompt.iter().flatten());
+    let paths = flags.skills.iter().chain(&flags.prompts).chain(prompts).map(path);
+    let paths = paths.chain(options.guard.trusted_files.iter().cloned());
+    Arc::new(TrustedFiles::find(plan, environment, commands, programs, paths))
 }
 
 /// A guard with the workspace and the checkpoints that it was constructed for.

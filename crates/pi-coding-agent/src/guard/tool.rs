@@ -124,10 +124,10 @@ impl Guarded {
             output = self.after_denial(&attempt, &script, denial, output).await;
         }
         drop(observed);
-        match self.guard.disable_agent_files() {
-            Some(note) => noted(output, &note),
-            None => output,
+        for note in self.guard.disable_agent_files() {
+            output = noted(output, &format!("[{note}]"));
         }
+        output
     }
 
     fn redacted(&self, output: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {

@@ -33,12 +33,13 @@ pub(crate) struct TrustedFiles {
 }
 
 impl TrustedFiles {
-    /// Looks for the files of these commands, and for files and directories that pi reads. `paths`
-    /// that do not exist are left out.
+    /// Looks for the files of these commands and programs, and for files and directories that pi
+    /// reads. Paths that do not exist are left out.
     pub(crate) fn find<'a>(
         plan: &GuardPlan,
         environment: &Environment,
         commands: impl IntoIterator<Item = &'a str>,
+        programs: impl IntoIterator<Item = PathBuf>,
         paths: impl IntoIterator<Item = PathBuf>,
     ) -> Self {
         // Nothing is trusted in a copy that no one keeps, and tools of another machine write there.
@@ -56,6 +57,9 @@ impl TrustedFiles {
             let taken = found.files.iter().map(|path| Snapshot::take(path)).collect();
             snapshots.insert(command.to_owned(), taken);
             protected.extend(found.protected);
+        }
+        for path in programs {
+            protected.extend(reach.of_program(&path).protected);
         }
         for path in paths.into_iter().chain(plan.rules.iter().cloned()) {
             protected.extend(reach.of_path(&path).protected);

@@ -423,3 +423,28 @@ fn the_agent_directory_shows_no_tokens() {
         assert!(results[copied + 2].contains("A part of a check."), "{}", results[copied + 2]);
     }
 }
+
+/// The script of an MCP server can be changed, and runs in the sandbox.
+#[test]
+fn a_changed_server_runs_in_the_sandbox() {
+    const SERVER: &str = "printf '#!/bin/sh\\ntouch ~/OWNED ran\\n' > server.sh";
+    let attempt = |more: &[&str], alone: bool| {
+        let env = TestEnv::new();
+        write_script(&env, "server.sh", "#!/bin/sh\nexit 1\n");
+        let entry = json!({ "command": "./server.sh", "cwd": env.project(), "exposure": "direct" });
+        let servers = json!({ "mcpServers": { "mine": entry } }).to_string();
+        // The second run starts what the first one wrote.
+        for calls in [&[bash(SERVER)][..], &[]] {
+            let _server = model(&env, calls);
+            fs::write(env.agent().join("mcp.json"), &servers).unwrap();
+            let output = run(&env, more, alone);
+            assert!(output.status.success(), "{output:?}");
+        }
+        (env.project().join("ran").exists(), is_owned(&env))
+    };
+    assert_eq!(attempt(&[], false), (true, true));
+    for alone in rungs().iter().copied() {
+        // Landlock alone lets nothing be created in the working directory.
+        assert_eq!(attempt(&["--profile", "unattended"], alone), (!alone, false));
+    }
+}

@@ -103,21 +103,24 @@ impl Reach {
         found
     }
 
-    /// Returns the files of a script, another file or a directory that pi reads.
-    pub(super) fn of_path(&self, path: &Path) -> Found {
-        let mut found = Found::default();
-        if let Some(real) = self.add(path, &mut found)
-            && is_code(&real)
-        {
+    /// Returns the files of a program of which pi knows the path: its directory, and what its text
+    /// names.
+    pub(super) fn of_program(&self, path: &Path) -> Found {
+        let mut found = self.of_path(path);
+        if let Some(real) = self.add(path, &mut found) {
             self.protect_directory(&real, &mut found);
             self.follow(vec![real], &mut found);
-        } else if let Ok(real) = fs::canonicalize(path)
-            && real.is_dir()
-            && self.is_inside(&real)
-            && !self.is_needed(&real)
-        {
-            found.protected.insert(real);
         }
+        found
+    }
+
+    /// Returns a file or directory that pi reads.
+    pub(super) fn of_path(&self, path: &Path) -> Found {
+        let mut found = Found::default();
+        self.add(path, &mut found);
+        let real = fs::canonicalize(path).ok().filter(|real| real.is_dir());
+        let real = real.filter(|real| self.is_inside(real) && !self.is_needed(real));
+        found.protected.extend(real);
         found
     }
 

@@ -33,6 +33,7 @@ pub(super) async fn run(run: &Run) -> CommandResult {
     for leftover in run.confined.disable_leftovers(true) {
         note(&leftover.to_string());
     }
+    run.guard.disable_agent_files().iter().for_each(|text| note(text));
     for refused in run.guard.take_refused_programs() {
         note(&refusal(&refused));
     }

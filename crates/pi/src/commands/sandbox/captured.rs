@@ -39,7 +39,8 @@ impl Tail {
 }
 
 pub(super) async fn run(run: &Run) -> CommandResult {
-    let (ended, tail, notes) = execute(run).await?;
+    let (ended, tail, mut notes) = execute(run).await?;
+    notes.extend(run.guard.disable_agent_files());
     let output = String::from_utf8_lossy(&tail.bytes);
     let refused = run.guard.take_refused_programs();
     // A program that a rule refused fails with the same message as one that the sandbox denied.
