@@ -304,8 +304,8 @@ fn is_executable(_: &Path) -> bool {
     false
 }
 
-/// Returns the real directories that contain a link on the way to a path: who can write one of them
-/// can lead the path elsewhere.
+/// Returns the real directories that contain a link on the way to a path. A change in one of them can
+/// lead the path elsewhere.
 fn directories_of_links(path: &Path) -> Vec<PathBuf> {
     let mut directories = Vec::new();
     let mut left: Vec<PathBuf> = parts(path);
