@@ -34,6 +34,8 @@ mod trusted_files;
 mod untrusted;
 mod watch;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard};
 
@@ -199,6 +201,12 @@ impl Guard {
                 file.display()
             )),
         }
+    }
+
+    /// Removes from variables what leads a command outside of the sandbox to files that the agent
+    /// can write.
+    pub(crate) fn remove_writable(&self, variables: &mut BTreeMap<OsString, OsString>) {
+        self.trusted.remove_writable(variables);
     }
 
     /// Returns the workspace for commands of the user, which count as approved.

@@ -10,7 +10,8 @@
 mod reach;
 mod snapshot;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -20,6 +21,10 @@ use super::{GuardPlan, SandboxMode, real_path};
 use crate::Environment;
 use reach::Reach;
 use snapshot::Snapshot;
+
+/// Variables with the directory of the project, which scripts use on purpose.
+const NAMES_OF_PROJECT: [&str; 5] =
+    ["CLAUDE_PROJECT_DIR", "OLDPWD", "PI_PROJECT_DIR", "PI_SESSION_FILE", "PWD"];
 
 /// The trusted files of a session.
 #[derive(Debug, Default)]
@@ -81,6 +86,23 @@ impl TrustedFiles {
     pub(super) fn file_of(&self, command: &str) -> Option<PathBuf> {
         let found = self.reach.as_ref()?.of_command(command);
         found.files.into_iter().next()
+    }
+
+    /// Removes the directories that the sandbox can write from variables, such as `PATH`, for a
+    /// command outside of it. Those that name the project stay.
+    pub(super) fn remove_writable(&self, variables: &mut BTreeMap<OsString, OsString>) {
+        let Some(reach) = &self.reach else { return };
+        variables.retain(|name, value| {
+            let (Some(name), Some(text)) = (name.to_str(), value.to_str()) else { return true };
+            if NAMES_OF_PROJECT.contains(&name) || !text.contains('/') {
+                return true;
+            }
+            let kept = text.split(':').filter(|entry| !reach.mentions(entry));
+            let kept = kept.collect::<Vec<_>>().join(":");
+            let is_kept = !kept.is_empty();
+            *value = kept.into();
+            is_kept
+        });
     }
 
     /// Checks that the files of a command are what they were at the start. The error is the reason

@@ -116,14 +116,18 @@ impl CommandRunner {
         let guard = guard.or(self.guard.as_ref());
         let host = guard.map(|guard| guard.settings_host(command, is_lifted)).transpose();
         let host = host.map_err(CommandFailure::Start)?.flatten();
-        let is_sandboxed = guard.is_some_and(|guard| guard.confined().is_some());
-        // Programs load files of their working directory, so a command outside of the sandbox must
-        // not run where the sandbox can write.
-        let cwd = if host.is_none() && is_sandboxed { Path::new("/") } else { &self.cwd };
+        let mut base = self.variables.clone();
+        let mut cwd = self.cwd.as_path();
+        if let Some(guard) = guard.filter(|guard| host.is_none() && guard.confined().is_some()) {
+            // Programs load files of their working directory, and find others by variables: outside
+            // of the sandbox, neither may lead to files that the agent can write.
+            cwd = Path::new("/");
+            guard.remove_writable(&mut base);
+        }
         let given = variables.iter().map(|(name, value)| (*name, value.as_str()));
         let command = Command::new(&self.shell, cwd)
             .arguments(["-c", command])
-            .environment(self.variables.clone())
+            .environment(base)
             .environment(given);
         let started = host.as_ref().unwrap_or(&self.host).spawn_piped(&command).await;
         let mut process = started.map_err(|error| CommandFailure::Start(error.to_string()))?;

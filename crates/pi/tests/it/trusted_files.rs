@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 
 use pi_guard::confine::ConfinementLevel;
 use serde_json::{Value, json};
@@ -173,8 +173,11 @@ fn write_script(env: &TestEnv, name: &str, text: &str) {
 
 /// Runs pi as it is asked to, on this machine or as on one without bubblewrap.
 pub(crate) fn run(env: &TestEnv, arguments: &[&str], landlock_alone: bool) -> Output {
-    let mut command = env.command(&[&["-p"], arguments, &["Go"]].concat());
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    output_of(env.command(&[&["-p"], arguments, &["Go"]].concat()), landlock_alone)
+}
+
+fn output_of(mut command: Command, landlock_alone: bool) -> Output {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut run = move || command.output().unwrap();
     if landlock_alone { with_system_call_error(MOUNT, run) } else { run() }
 }
@@ -309,10 +312,16 @@ fn a_check_outside_of_the_sandbox_names_no_file_of_the_agent() {
         let unattended = ["--profile", "unattended"];
         // It runs as the user, and not where the agent can put files.
         let env = TestEnv::new();
-        let server =
-            model(&env, &[bash("printf 'all:\\n\\ttouch ~/OWNED\\n' > Makefile"), bash("true")]);
-        add_settings(&env, &lifted("pwd > ~/lifted; make all; exit 0"));
-        let output = run(&env, &unattended, alone);
+        fs::create_dir_all(env.project().join("venv/bin")).unwrap();
+        let plant = "printf 'all:\\n\\ttouch ~/OWNED\\n' > venv/Makefile; OWN > venv/bin/notify; \
+                     chmod +x venv/bin/notify; cp venv/Makefile .";
+        let plant = plant.replace("OWN >", &format!("{OWN} >"));
+        let server = model(&env, &[bash(&plant), bash("true")]);
+        add_settings(&env, &lifted("pwd > ~/lifted; make all; notify; exit 0"));
+        let mut command = env.command(&[&["-p"], &unattended[..], &["Go"]].concat());
+        command.env("PATH", format!("{}/venv/bin:/usr/bin:/bin", env.project().display()));
+        let output = output_of(command, alone);
+        assert!(env.project().join("venv/bin/notify").exists());
         assert!(output.status.success(), "{output:?}");
         let home = env.project().parent().unwrap().join("home");
         assert_eq!(fs::read_to_string(home.join("lifted")).unwrap(), "/\n");
@@ -338,9 +347,7 @@ fn a_check_in_the_sandbox_can_do_what_commands_can() {
         add_settings(&env, &hook(command));
         let mut command = env.command(&["-p", "--profile", "unattended", "Go"]);
         command.env("MY_API_KEY", "a-key-of-the-environment");
-        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-        let mut run = move || command.output().unwrap();
-        let output = if alone { with_system_call_error(MOUNT, run) } else { run() };
+        let output = output_of(command, alone);
         assert!(output.status.success(), "{output:?}");
         assert!(
             results(&server)[0].contains("beforeTool"),

@@ -241,6 +241,14 @@ impl Reach {
         paths
     }
 
+    /// Returns true if a text is a path in one of the directories, or contains one.
+    pub(super) fn mentions(&self, text: &str) -> bool {
+        let named = |root: &PathBuf| root.to_str().is_some_and(|root| text.contains(root));
+        let is_path = text.starts_with('/');
+        self.roots.iter().chain([&self.cwd]).any(named)
+            || is_path && self.is_inside(&super::real_path(Path::new(text)))
+    }
+
     fn is_inside(&self, real: &Path) -> bool {
         self.roots.iter().any(|root| real.starts_with(root))
     }
