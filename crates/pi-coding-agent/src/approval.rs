@@ -48,11 +48,13 @@ pub struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
-    /// Creates a request for the parts of a call that need approval.
+    /// Creates a request for the parts of a call that need approval. An action of which any part
+    /// destroys something is approved once.
     pub fn new(tool: &str, tool_call_id: &str, what: &str, cwd: &str, parts: Vec<Part>) -> Self {
         let mut remembered: Vec<Scope> = Vec::new();
+        let is_lasting = parts.iter().all(|part| part.scope.is_lasting());
         for part in &parts {
-            if !remembered.contains(&part.scope) {
+            if is_lasting && !remembered.contains(&part.scope) {
                 remembered.push(part.scope.clone());
             }
         }

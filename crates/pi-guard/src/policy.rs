@@ -54,11 +54,12 @@ pub enum UnknownEffects {
 pub struct Defaults {
     /// Commands and writes without a matching rule.
     pub unmatched: Decision,
-    /// Commands that destroy files below the working directory, temporary files, or references
-    /// that git can restore.
+    /// Commands that destroy files below the working directory, or temporary files.
     pub destructive_inside: Decision,
-    /// Commands that destroy commits, files elsewhere or things on other machines, and writes to
-    /// protected files. Commands that destroy the whole machine are always refused.
+    /// Commands that destroy references and commits of a repository in the working directory.
+    pub destructive_repository: Decision,
+    /// Commands that destroy what no checkpoint covers, files elsewhere or things on other machines,
+    /// and writes to protected files. Commands that destroy the whole machine are always refused.
     pub destructive: Decision,
     /// Commands whose effects cannot be determined.
     pub unknown_effects: UnknownEffects,
@@ -71,6 +72,7 @@ impl Defaults {
         Self {
             unmatched: Decision::Allow,
             destructive_inside: Decision::Allow,
+            destructive_repository: Decision::Allow,
             destructive: Decision::Allow,
             unknown_effects: UnknownEffects::AllowSandboxed,
         }
@@ -82,6 +84,7 @@ impl Defaults {
         Self {
             unmatched: Decision::Ask,
             destructive_inside: Decision::Ask,
+            destructive_repository: Decision::Ask,
             destructive: Decision::Ask,
             unknown_effects: UnknownEffects::Ask,
         }
@@ -93,6 +96,7 @@ impl Defaults {
         Self {
             unmatched: Decision::Allow,
             destructive_inside: Decision::Forbid,
+            destructive_repository: Decision::Forbid,
             destructive: Decision::Forbid,
             unknown_effects: UnknownEffects::AllowSandboxed,
         }
@@ -114,6 +118,16 @@ impl Defaults {
             return self;
         }
         Self { destructive_inside: self.unmatched, ..self }
+    }
+
+    /// The same for commands that destroy references and commits, with a checkpoint that covers the
+    /// repositories in the working directory.
+    #[must_use]
+    pub fn with_repository_checkpoint(self, covers_repositories: bool) -> Self {
+        if !covers_repositories {
+            return self;
+        }
+        Self { destructive_repository: self.unmatched, ..self }
     }
 }
 
@@ -175,13 +189,15 @@ pub struct PolicyContext<'a> {
     home: Option<&'a Path>,
     resolve_program: &'a dyn Fn(&str) -> Option<PathBuf>,
     real_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
+    uncovered: &'a dyn Fn(&Path) -> Vec<PathBuf>,
 }
 
 impl<'a> PolicyContext<'a> {
     /// A context that never looks at the disk: programs and files are judged by their names.
     #[must_use]
     pub fn new(cwd: &'a Path) -> Self {
-        Self { cwd, home: None, resolve_program: &|_| None, real_path: &|_| None }
+        let (resolve_program, real_path) = (&|_: &str| None, &|_: &Path| None);
+        Self { cwd, home: None, resolve_program, real_path, uncovered: &|_| Vec::new() }
     }
 
     /// Sets the home directory, which `~` stands for.
@@ -195,6 +211,13 @@ impl<'a> PolicyContext<'a> {
     #[must_use]
     pub fn with_program_resolver(self, resolve: &'a dyn Fn(&str) -> Option<PathBuf>) -> Self {
         Self { resolve_program: resolve, ..self }
+    }
+
+    /// Sets the function that returns files at or below a path that no checkpoint covers although
+    /// they cannot be made again, such as large files that git ignores.
+    #[must_use]
+    pub fn with_uncovered_files(self, uncovered: &'a dyn Fn(&Path) -> Vec<PathBuf>) -> Self {
+        Self { uncovered, ..self }
     }
 
     /// Sets the function that returns the real path of a file, with symbolic links resolved, or

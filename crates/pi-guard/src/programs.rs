@@ -46,6 +46,10 @@ pub(crate) struct Program {
     synonyms: &'static [&'static str],
     traits: &'static [Trait],
     approval: Approval,
+    /// Subcommands whose approval covers them with any arguments that destroy nothing.
+    pub(crate) actions: &'static str,
+    /// Subcommands that have actions of their own, such as `pr` in `gh pr view`.
+    pub(crate) groups: &'static str,
 }
 
 /// The commands or the code that a program executes.
@@ -128,10 +132,12 @@ pub(crate) struct Harm {
 /// The things that damage reaches, from the least to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
-    /// Files of the workspace, or references that git can restore.
+    /// Files of the workspace that a checkpoint covers.
     Workspace,
-    /// Commits that nothing refers to any more.
-    History,
+    /// References and commits of a repository in the workspace, which a checkpoint covers.
+    Repository,
+    /// What no checkpoint covers: a repository as a whole, large files that git ignores.
+    Uncovered,
     /// Other files, processes and users of the machine.
     Outside,
     /// Other machines.
@@ -182,6 +188,8 @@ pub(crate) enum Trait {
     ReadsArguments,
     /// Redirects the shell itself if it starts no command.
     RedirectsShell,
+    /// Removes or empties the files that it names.
+    Removes,
     /// Runs a script of the project with `run NAME`.
     RunsScripts,
     /// Searches for files by patterns after options.
@@ -195,13 +203,11 @@ pub(crate) enum Trait {
 /// The calls that an approval of one call covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approval {
-    /// The program with its first operand, if that looks like a subcommand.
-    Guess,
     /// That call and no other.
     Exact,
     /// Every call of the program.
     Program,
-    /// Every call of the subcommand.
+    /// Every call of an action that the entry lists.
     Subcommand,
 }
 
@@ -241,7 +247,9 @@ const fn program(names: &'static str) -> Program {
         harms: &[],
         synonyms: &[],
         traits: &[],
-        approval: Approval::Guess,
+        approval: Approval::Exact,
+        actions: "",
+        groups: "",
     }
 }
 
@@ -441,17 +449,22 @@ impl Program {
             || self.other_names(subcommand).any(|name| name == word)
     }
 
-    /// Returns the calls that an approval of one call covers. Programs that execute, destroy or
-    /// fetch what their arguments say are approved call by call.
+    /// Returns the calls that an approval of one call covers. A program without a statement about
+    /// that executes, destroys or fetches what its arguments say.
     pub(crate) fn approval(&self) -> Approval {
-        let is_open_ended = !self.harms.is_empty()
-            || !self.runs_with.is_empty()
-            || !matches!(self.runs, Runs::Nothing | Runs::Builtin(_));
-        match self.approval {
-            Approval::Guess if is_open_ended => Approval::Exact,
-            approval => approval,
-        }
+        self.approval
     }
+
+    /// Returns true if calls of the program or subcommand may do damage, execute others or show
+    /// only by their options what they do.
+    pub(crate) fn may_destroy(&self) -> bool {
+        !self.harms.is_empty() || !self.runs_with.is_empty()
+    }
+}
+
+/// Returns true if a list of words has this one. `*` stands for every word.
+pub(crate) fn is_listed(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word || known == "*")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::harm::{self, Damage};
 use super::hosts;
 use super::paths::{Directories, PathAccess};
 use super::rule::{Match, Program};
+use super::scope::{self, Extent};
 use super::spelling::{self, Variable};
 use super::{CommandRule, Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
 use crate::Decision;
@@ -22,7 +23,7 @@ pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>)
     checker.note_variables(&analysis);
     checker.note_directories(&analysis);
     for command in &analysis.commands {
-        checker.scope = Scope::of_command(command, script);
+        checker.scope = checker.scope_of(command, script);
         checker.command(command, &analysis);
         for spelled in spelling::commands(command, &checker.variables) {
             checker.spelled(&spelled);
@@ -251,6 +252,7 @@ impl<'a> Checker<'a> {
             let defaults = self.policy.defaults;
             let decision = match damage.reach {
                 Reach::Workspace => defaults.destructive_inside,
+                Reach::Repository => defaults.destructive_repository,
                 _ => defaults.destructive,
             };
             return self.part(&text, decision, damage.reason);
@@ -296,7 +298,53 @@ impl<'a> Checker<'a> {
         let damages = all.filter_map(|cwd| {
             harm::damage(command, Directories { cwd, ..self.directories }, self.context.cwd)
         });
-        damages.reduce(|worst, other| if other.reach > worst.reach { other } else { worst })
+        let worst = damages.reduce(|a, b| if b.reach > a.reach { b } else { a });
+        let is_covered = worst.is_none_or(|worst| worst.reach < Reach::Uncovered);
+        if is_covered && self.destroys_uncovered(command) {
+            return Some(harm::UNCOVERED);
+        }
+        worst
+    }
+
+    /// Returns true if a command that destroys files of the workspace may destroy some that no
+    /// checkpoint covers.
+    fn destroys_uncovered(&self, command: &Command) -> bool {
+        let (paths, names) = harm::named(command);
+        let paths = paths.into_iter().flat_map(|text| self.candidates(text));
+        let mut found = paths.flat_map(|path| (self.context.uncovered)(&path));
+        found.any(|file| harm::has_name(&file, &names))
+    }
+
+    /// Returns the scope of an approval of a command.
+    pub(super) fn scope_of(&self, command: &Command, script: &str) -> Scope {
+        let roots = self.resolved(".", self.context.cwd);
+        let is_inside = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
+        let is_outside = |text: &str| {
+            let is_name = !text.is_empty() && !is_option(text);
+            is_name && !self.candidates(text).iter().all(is_inside)
+        };
+        let names_outside = |word: &Word| {
+            let text = word.literal().unwrap_or_default();
+            let value = text.split_once('=').map_or("", |(_, value)| value);
+            let attached = match is_option(text) && !text.starts_with("--") {
+                true => text.get(2..).unwrap_or_default(),
+                false => "",
+            };
+            [text, value, attached]
+                .into_iter()
+                .any(|part| is_outside(part) || scope::is_address(part))
+        };
+        let words = command.words.get(1..).unwrap_or_default();
+        let extent = if self.damage(command).is_some() {
+            Extent::Destroys
+        } else if self.cwd_is_unknown || !self.cwds.iter().all(is_inside) {
+            Extent::Elsewhere
+        } else if words.iter().any(names_outside) {
+            Extent::Named
+        } else {
+            Extent::Inside
+        };
+        Scope::of_command(command, script, extent)
     }
 
     /// Applies the rules on commands. Returns true if one decided.

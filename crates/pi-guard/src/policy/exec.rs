@@ -12,7 +12,7 @@ use super::forbidden::is_multi_call;
 use super::harm;
 use super::paths::Directories;
 use super::rule::{Match, Program};
-use super::{CommandRule, Part, Policy, PolicyContext, Scope};
+use super::{CommandRule, Part, Policy, PolicyContext};
 use crate::Decision;
 use crate::programs::{self, Reach, Runs, Trait, is_option};
 use crate::shell::{Command, quoted};
@@ -184,7 +184,7 @@ impl Checker<'_> {
         // An approval of the program by its name covers it under this path.
         let mut named = command.clone();
         named.words[0] = Word::plain(base);
-        self.scope = Scope::of_command(&named, "");
+        self.scope = self.scope_of(&named, "");
         let directories = Directories { cwd: self.context.cwd, home: self.context.home };
         let damage = harm::damage(&command, directories, self.context.cwd);
         if let Some(damage) = damage.filter(|damage| damage.reach == Reach::Machine) {

@@ -19,6 +19,12 @@ pub(super) struct Damage {
     pub(super) reason: &'static str,
 }
 
+/// Damage to files that no checkpoint covers.
+pub(super) const UNCOVERED: Damage = Damage {
+    reach: Reach::Uncovered,
+    reason: "it deletes files that git ignores and that no checkpoint covers",
+};
+
 /// Returns the worst damage that a command does in a directory, if it is a known one.
 pub(super) fn damage(
     command: &Command,
@@ -43,12 +49,18 @@ pub(super) fn damage(
     let damages = harms.map(|(harm, arguments)| {
         let reach = match harm.reach {
             Reach::Workspace => files_reach(command, arguments, directories, workspace),
+            Reach::Repository if !is_inside(directories.cwd, workspace) => Reach::Outside,
             reach => reach,
         };
         Damage { reach, reason: harm.reason }
     });
     // Of several that are equally severe, the first.
     damages.reduce(|worst, other| if other.reach > worst.reach { other } else { worst })
+}
+
+/// Returns true if a command that works in a directory works in the workspace.
+fn is_inside(cwd: &Path, workspace: &Path) -> bool {
+    cwd.starts_with(workspace) || is_temporary(cwd)
 }
 
 /// Returns how far damage to files reaches: to the workspace, to its repository, or beyond.
@@ -59,12 +71,14 @@ fn files_reach(
     workspace: &Path,
 ) -> Reach {
     let reach = |path: &Path| match path.strip_prefix(workspace) {
-        Ok(inside) if inside.as_os_str().is_empty() || inside.starts_with(".git") => Reach::History,
+        Ok(inside) if inside.as_os_str().is_empty() || inside.starts_with(".git") => {
+            Reach::Uncovered
+        }
         Ok(_) => Reach::Workspace,
         Err(_) if is_temporary(path) => Reach::Workspace,
         Err(_) => Reach::Outside,
     };
-    if !directories.cwd.starts_with(workspace) && !is_temporary(directories.cwd) {
+    if !is_inside(directories.cwd, workspace) {
         return Reach::Outside;
     }
     let program = programs::find(command.base().unwrap_or_default());
@@ -88,6 +102,50 @@ fn files_reach(
         if is_root && path == workspace { Reach::Workspace } else { reach(&path) }
     });
     reaches.max().unwrap_or(Reach::Workspace)
+}
+
+/// Returns the paths that a command that removes or replaces files names, as far as they are known,
+/// and the names that it looks for below them, if it searches.
+pub(super) fn named(command: &Command) -> (Vec<&str>, Vec<&str>) {
+    let program = programs::find(command.base().unwrap_or_default());
+    let deletes = program.has(Trait::Searches) && harm_of_files(command);
+    if !program.has(Trait::Removes) && !deletes {
+        return (Vec::new(), Vec::new());
+    }
+    let arguments = command.words.get(1..).unwrap_or_default();
+    let known = |word: &'_ Word| match word {
+        Word::Literal { .. } => true,
+        Word::Unknown { prefix, .. } => !prefix.is_empty(),
+    };
+    let text = |word| match word {
+        &Word::Literal { ref text, .. } => text.as_str(),
+        Word::Unknown { prefix, .. } => prefix.as_str(),
+    };
+    let paths = operands(arguments).filter(|word| known(word)).map(text).collect();
+    let mut names = Vec::new();
+    if program.has(Trait::Searches) {
+        let pairs = arguments.windows(2);
+        let is_name = |pair: &&[Word]| matches!(pair[0].literal(), Some("-name" | "-iname"));
+        names.extend(pairs.filter(is_name).filter_map(|pair| pair[1].literal()));
+    }
+    (paths, names)
+}
+
+/// Returns true if a call by itself damages files.
+fn harm_of_files(command: &Command) -> bool {
+    let mut harms = programs::harms(&command.words);
+    harms.any(|(harm, _)| matches!(harm.reach, Reach::Workspace | Reach::Uncovered))
+}
+
+/// Returns true if a file may have a name of these patterns. Without patterns, every file has.
+pub(super) fn has_name(path: &Path, patterns: &[&str]) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let fits = |pattern: &&str| {
+        let start = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+        let end = pattern.rsplit(['*', '?', ']']).next().unwrap_or_default();
+        name.starts_with(start) && name.ends_with(end)
+    };
+    patterns.is_empty() || patterns.iter().any(fits)
 }
 
 fn is_temporary(path: &Path) -> bool {

@@ -1,7 +1,9 @@
 //! The scope of an approval, and the rule that it could become.
 //!
-//! Scopes are narrow on purpose: the approval of a program whose effect depends on its arguments
-//! (an interpreter, a wrapper, a downloader) covers that call only, and no rule is proposed.
+//! Scopes are narrow on purpose. The approval of a program whose effect depends on its arguments
+//! (an interpreter, a wrapper, a downloader) covers that call only, and no rule is proposed. What
+//! destroys something is approved each time, and what names a path or an address outside of the
+//! working directory is never covered by the approval of another call.
 
 use std::path::{Path, PathBuf};
 
@@ -30,6 +32,11 @@ pub enum Scope {
     /// A single script, because its effects cannot be determined.
     Script {
         /// The text of the script.
+        text: String,
+    },
+    /// No further action, not even the same one: the command destroys something.
+    Once {
+        /// The command.
         text: String,
     },
     /// A file, or a directory and everything in it.
@@ -61,20 +68,42 @@ pub enum Scope {
 /// Subcommands whose effect depends on their arguments.
 const OPEN_SUBCOMMANDS: &str = "run exec x dlx config alias -c script eval shell develop api";
 
+/// What the scope of a command depends on besides its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The command works in the working directory and destroys nothing.
+    Inside,
+    /// The command names a path or an address outside of the working directory.
+    Named,
+    /// The command works in another directory, which its words do not show.
+    Elsewhere,
+    /// The command destroys something.
+    Destroys,
+}
+
 impl Scope {
     /// The scope of an approval of a command.
-    pub(super) fn of_command(command: &Command, script: &str) -> Self {
+    pub(super) fn of_command(command: &Command, script: &str, extent: Extent) -> Self {
         let literals: Option<Vec<String>> =
             command.words.iter().map(|word| word.literal().map(str::to_owned)).collect();
-        match literals {
-            Some(words) if !words.is_empty() && command.assignments.is_empty() => {
-                match prefix(&words) {
+        match (extent, literals) {
+            (Extent::Destroys, _) => Self::Once { text: command.text() },
+            (Extent::Inside | Extent::Named, Some(words))
+                if !words.is_empty() && command.assignments.is_empty() =>
+            {
+                match prefix(&words).filter(|_| extent == Extent::Inside) {
                     Some(prefix) => Self::Command { prefix },
                     None => Self::Exactly { words },
                 }
             }
             _ => Self::Script { text: script.to_owned() },
         }
+    }
+
+    /// Returns true if an approval can be remembered: it covers at least the same action again.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        !matches!(self, Self::Once { .. })
     }
 
     /// The scope of an approval of a file: the working directory if the file is in it.
@@ -90,7 +119,7 @@ impl Scope {
             (Self::Path { path, access }, Self::Path { path: inner, access: asked }) => {
                 inner.starts_with(path) && (access == asked || *access == PathAccess::Any)
             }
-            (Self::Command { prefix }, Self::Exactly { words }) => words.starts_with(prefix),
+            (Self::Once { .. }, _) => false,
             (one, other) => one == other,
         }
     }
@@ -102,6 +131,7 @@ impl Scope {
             Self::Command { prefix } => format!("commands that begin with `{}`", quoted(prefix)),
             Self::Exactly { words } => format!("exactly `{}`", quoted(words)),
             Self::Script { text } => format!("exactly this script: {text}"),
+            Self::Once { .. } => "only this call".to_owned(),
             Self::Path { path, access } => {
                 format!("{} {} and everything in it", doing(*access), path.display())
             }
@@ -142,9 +172,11 @@ impl Scope {
             Self::Tool { name } => {
                 Some(format!("[[tool]]\nname = {}\ndecision = \"allow\"\n", text(name)))
             }
-            Self::Exactly { .. } | Self::Script { .. } | Self::File { .. } | Self::Path { .. } => {
-                None
-            }
+            Self::Exactly { .. }
+            | Self::Script { .. }
+            | Self::Once { .. }
+            | Self::File { .. }
+            | Self::Path { .. } => None,
         }
     }
 }
@@ -159,7 +191,6 @@ fn doing(access: PathAccess) -> &'static str {
 
 /// Returns the words that determine the effect of a command, or `None` if all of them do.
 fn prefix(words: &[String]) -> Option<Vec<String>> {
-    let has = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let (program, rest) = words.split_first()?;
     let base = base_name(program);
     // A path may be another program than its name suggests.
@@ -167,21 +198,39 @@ fn prefix(words: &[String]) -> Option<Vec<String>> {
         return None;
     }
     let entry = programs::find(base);
-    let subcommand = rest.first().filter(|word| is_name(word));
     match entry.approval() {
         Approval::Exact => return None,
         Approval::Program => return Some(vec![program.clone()]),
-        Approval::Guess => return Some([program].into_iter().chain(subcommand).cloned().collect()),
         Approval::Subcommand => {}
     }
-    let subcommand = subcommand?;
-    if !has(OPEN_SUBCOMMANDS, subcommand) {
+    let subcommand = rest.first().filter(|word| is_name(word))?;
+    let own = entry.subcommand(subcommand);
+    if own.is_some_and(|own| own.may_destroy()) {
+        return None;
+    }
+    if programs::is_listed(entry.actions, subcommand) {
         return Some(vec![program.clone(), subcommand.clone()]);
     }
-    // `npm run build` is one task; `cargo run -- x` is not.
+    // `npm run build` is one task, `gh pr view` one action; `cargo run -- x` is neither.
     let named = rest.get(1).filter(|word| is_name(word))?;
-    let scripts = entry.has(Trait::RunsScripts) && subcommand == "run";
-    scripts.then(|| vec![program.clone(), subcommand.clone(), named.clone()])
+    let is_script = entry.has(Trait::RunsScripts) && subcommand == "run";
+    let is_open = programs::is_listed(OPEN_SUBCOMMANDS, subcommand);
+    let is_group = !is_open && programs::is_listed(entry.groups, subcommand);
+    (is_script || is_group).then(|| vec![program.clone(), subcommand.clone(), named.clone()])
+}
+
+/// Returns true if a word names another machine: an address, or a path on a host.
+pub(super) fn is_address(word: &str) -> bool {
+    let is_host = |text: &str| {
+        let (user, host) = text.split_once('@').unwrap_or(("", text));
+        !host.is_empty() && !host.contains('/') && (!user.is_empty() || host.contains('.'))
+    };
+    if word.contains(char::is_whitespace) {
+        return false;
+    }
+    word.contains("://")
+        || word.starts_with("git+")
+        || word.split_once(':').is_some_and(|(host, path)| !path.is_empty() && is_host(host))
 }
 
 /// Returns true if a word looks like a subcommand rather than an option, a file or a value.
@@ -205,9 +254,13 @@ mod tests {
             ("cargo test --all", "commands that begin with `cargo test`", true),
             ("git commit -m x", "commands that begin with `git commit`", true),
             ("npm run build", "commands that begin with `npm run build`", true),
+            ("gh pr view 3", "commands that begin with `gh pr view`", true),
             ("pytest -q", "commands that begin with `pytest`", true),
             ("touch a.txt", "commands that begin with `touch`", true),
             ("mkdir a", "commands that begin with `mkdir`", true),
+            ("git push", "exactly `git push`", false),
+            ("git branch x", "exactly `git branch x`", false),
+            ("git stash", "exactly `git stash`", false),
             ("tool deploy x", "exactly `tool deploy x`", false),
             ("git -C x push", "exactly `git -C x push`", false),
             ("git config x y", "exactly `git config x y`", false),
@@ -222,7 +275,7 @@ mod tests {
             ("tool $X", "exactly this script: tool $X", false),
         ] {
             let analysis = shell::analyze(script);
-            let scope = Scope::of_command(&analysis.commands[0], script);
+            let scope = Scope::of_command(&analysis.commands[0], script, Extent::Inside);
             assert_eq!(scope.describe(), remembered, "{script}");
             assert_eq!(scope.rule().is_some(), rule, "{script}");
         }

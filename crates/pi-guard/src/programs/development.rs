@@ -25,6 +25,11 @@ const PACKAGE_SCRIPTS: &str = "run exec x dlx test start run-script t i install 
 const PACKAGE_COMMANDS: &str = "list ls why outdated info audit config licenses view help version \
     versions publish login logout whoami owner tag store cache remove prune npm";
 
+/// Subcommands of package managers that change the packages of a project, or run its tests.
+const NPM_ACTIONS: &str = "add ci i install outdated start t test update";
+/// Subcommands of package managers that have actions of their own.
+const NPM_GROUPS: &str = "access cache dist-tag hook org owner pkg profile store team token";
+
 pub(super) const PROGRAMS: &[Program] = programs! {
     // Languages, whose version does not depend on the project.
     "python python2 python3" { runs: UNKNOWN_RUNS, version: "--version -V" }
@@ -43,31 +48,36 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "gofmt" { reads: &[ANY.only("-l. -d. -s. -e.")], writes: Writes::Nothing,
         approval: Approval::Program }
     "shellcheck" { reads: &[ANY.only("-x -sefSo=")], approval: Approval::Program }
-    "eslint mypy prettier pytest ruff rustfmt tsc" { writes: Writes::Nothing,
+    "ruff" { writes: Writes::Nothing, approval: Approval::Subcommand, actions: "check format" }
+    "eslint mypy prettier pytest rustfmt tsc" { writes: Writes::Nothing,
         approval: Approval::Program }
     "black clang-format flake8 isort jest mocha vitest" { approval: Approval::Program }
 
     // Packages and projects.
     "cargo" { runs_with: "--config -Z", writes: Writes::Nothing, harms: &[PUBLISHES],
         synonyms: &["build b", "run r", "test t", "check c", "doc d", "remove rm"],
-        approval: Approval::Subcommand }
-    "rustup" { runs_with: "run", traits: &[Trait::MultiCall], approval: Approval::Subcommand }
+        approval: Approval::Subcommand, actions: "add b bench build c check clippy d doc fetch fix \
+            fmt metadata nextest t test tree update" }
+    "rustup" { runs_with: "run", traits: &[Trait::MultiCall], approval: Approval::Subcommand,
+        groups: "component override self target toolchain" }
     "npm" { runs_with: PACKAGE_SCRIPTS, writes: Writes::Nothing, harms: &[PUBLISHES],
         subcommands: programs! {
             "list ls" { reads: &[ANY.only("-gal --depth= --json --all --long --global")] } },
         synonyms: &["-g --global --location", "-f --force", "install i add", "test t tst", "exec x",
             "uninstall un rm r remove unlink", "run run-script rum urn", "ci clean-install ic"],
         traits: &[Trait::Abbreviates, Trait::ReadsConfiguration, Trait::RunsScripts],
-        approval: Approval::Subcommand }
+        approval: Approval::Subcommand, actions: NPM_ACTIONS, groups: NPM_GROUPS }
     "pnpm yarn" { runs_with: PACKAGE_SCRIPTS, writes: Writes::Nothing, harms: &[PUBLISHES],
         subcommands: programs! { PACKAGE_COMMANDS {} },
         synonyms: &["-g --global --location", "-f --force", "install i add",
             "uninstall un rm r remove unlink"],
-        traits: &[Trait::Extensible, Trait::RunsScripts], approval: Approval::Subcommand }
+        traits: &[Trait::Extensible, Trait::RunsScripts], approval: Approval::Subcommand,
+        actions: NPM_ACTIONS, groups: NPM_GROUPS }
     "pip pip3" { runs_with: "install wheel download --global-option --config-settings --python",
-        writes: Writes::Nothing, approval: Approval::Subcommand,
+        writes: Writes::Nothing, approval: Approval::Subcommand, actions: "check download install \
+            wheel", groups: "cache",
         subcommands: programs! { "list show freeze" { reads: &[ANY.only("-v --format= --user")] } } }
-    "gem" { runs_with: "install", approval: Approval::Subcommand,
+    "gem" { runs_with: "install", approval: Approval::Subcommand, actions: "build install",
         harms: &[PUBLISHES, harm(Reach::Remote, ANY.with("push"), "it publishes a package")] }
     "go" { runs_with: "run generate tool -exec* -toolexec* -vettool* -modfile* -overlay* --*",
         writes: Writes::Nothing }
@@ -97,6 +107,6 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "aws az gcloud gsutil" { harms: &[DELETES_REMOTE] }
     "oc" { runs: UNKNOWN_RUNS, harms: &[DELETES_REMOTE] }
     "gh" { writes: Writes::Nothing, harms: &[DELETES_REMOTE], approval: Approval::Subcommand,
-        runs_with: "alias extension" }
+        runs_with: "alias extension", groups: "*" }
     "dropdb dropuser" { harms: &[harm(Reach::Remote, ANY, "it deletes a database or a user")] }
 };

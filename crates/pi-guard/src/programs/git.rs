@@ -41,7 +41,10 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         // A refspec with a plus is forced, and one without a source deletes.
         synonyms: &["-f --force +*", "-D --delete", "-d --delete :*", "-a --all", "-n --no-verify"],
         traits: &[Trait::Extensible, Trait::ReadsConfiguration],
-        approval: Approval::Subcommand }
+        approval: Approval::Subcommand,
+        actions: "add am apply archive cherry-pick commit fetch format-patch init merge mv pull \
+            revert",
+        groups: "bundle lfs notes remote sparse-checkout" }
 };
 
 /// Left out are subcommands that run helpers (`credential`) or leave jobs behind (`maintenance`).
@@ -59,17 +62,18 @@ const SUBCOMMANDS: &[Program] = programs! {
     "var" { reads: &[ANY.only("").operands(1, 1)] }
     "bisect" { reads: &[BARE.words(&["log"])], runs_with: "run" }
     "branch" { harms: &[
-            harm(Reach::Workspace, ANY.with("-d --delete"), "it deletes a branch"),
-            harm(Reach::History, ANY.with("-D -M -C -f --force"), "it deletes commits of a branch")],
+            harm(Reach::Repository, ANY.with("-d --delete"), "it deletes a branch"),
+            harm(Reach::Repository, ANY.with("-D -M -C -f --force"), "it deletes commits of a branch")],
         reads: &[BARE.only(LISTS_BRANCHES),
             ANY.only(LISTS_BRANCHES).with("-l --list --merged --no-merged --contains")] }
     "checkout" { harms: &[harm(Reach::Workspace, ANY.with(FORCED), DISCARDS),
-        harm(Reach::History, ANY.with("-B"), REWRITES),
+        harm(Reach::Repository, ANY.with("-B"), REWRITES),
         // `git checkout HEAD~1 file`
         harm(Reach::Workspace,
             ANY.without("-b -B -t --track --orphan --detach").operands(2, MAX), DISCARDS)] }
     "clean" { reads: &[BARE.only("-dnxX --dry-run").with("-n --dry-run")],
-        harms: &[harm(Reach::Workspace, ANY.with("-f --force"), "it deletes untracked files")] }
+        harms: &[harm(Reach::Workspace, ANY.with("-f --force"), "it deletes untracked files"),
+            harm(Reach::Uncovered, ANY.with("-f --force").and("-x -X"), "it deletes ignored files")] }
     "clone" { runs_with: "-u -c" }
     "config" { settings: SETTINGS,
         reads: &[
@@ -80,30 +84,30 @@ const SUBCOMMANDS: &[Program] = programs! {
             ANY.words(&["get"]).only("").operands(0, 1),
         ] }
     "difftool rebase" { runs_with: "-x" }
-    "filter-branch" { runs_with: "*-filter*", harms: &[harm(Reach::History, ANY, REWRITES)] }
-    "gc prune update-ref" { harms: &[harm(Reach::History, ANY.with("*"), REWRITES)] }
+    "filter-branch" { runs_with: "*-filter*", harms: &[harm(Reach::Repository, ANY, REWRITES)] }
+    "gc prune update-ref" { harms: &[harm(Reach::Repository, ANY.with("*"), REWRITES)] }
     "mergetool" { runs_with: "-t" }
     "push" { harms: &[harm(Reach::Remote,
         ANY.with("-f -d --force --force-with-lease --force-if-includes --delete --mirror --prune +* :*"),
         "it overwrites or deletes remote branches")] }
     "reflog" { reads: &[BARE, ANY.words(&["show"]).only(VIEW)],
-        harms: &[harm(Reach::History, ANY.with("expire delete drop"), REWRITES)] }
+        harms: &[harm(Reach::Repository, ANY.with("expire delete drop"), REWRITES)] }
     "remote" { reads: &[BARE.only("-v"), BARE.words(&["show"]),
         ANY.words(&["get-url"]).only("").operands(1, 1)] }
-    "reset" { harms: &[harm(Reach::History, ANY.with("--hard --merge --keep"), DISCARDS)] }
+    "reset" { harms: &[harm(Reach::Repository, ANY.with("--hard --merge --keep"), DISCARDS)] }
     // Changes that are only unstaged are still in the working tree.
     "restore" { harms: &[
         harm(Reach::Workspace, ANY.without("-S --staged").operands(1, MAX), DISCARDS),
         harm(Reach::Workspace, ANY.with("-W --worktree --pathspec-from-file"), DISCARDS)] }
     "stash" { reads: &[BARE.words(&["list"]), ANY.words(&["show"]).only("-pu --patch --stat")],
-        harms: &[harm(Reach::History, ANY.with("drop clear"), DISCARDS)] }
+        harms: &[harm(Reach::Repository, ANY.with("drop clear"), DISCARDS)] }
     "submodule" { reads: &[BARE.words(&["status"])], runs_with: "foreach",
-        harms: &[harm(Reach::History, ANY.words(&["deinit"]).with("-f --force"), DISCARDS)] }
+        harms: &[harm(Reach::Uncovered, ANY.words(&["deinit"]).with("-f --force"), DISCARDS)] }
     "switch" { harms: &[
         harm(Reach::Workspace, ANY.with("-f --force --discard-changes"), DISCARDS),
-        harm(Reach::History, ANY.with("-C --force-create"), REWRITES)] }
+        harm(Reach::Repository, ANY.with("-C --force-create"), REWRITES)] }
     "tag" { reads: &[BARE, ANY.with("-l --list").only("-l --list --sort --format --contains")],
-        harms: &[harm(Reach::Workspace, ANY.with("-d --delete -f --force"), "it deletes a tag")] }
+        harms: &[harm(Reach::Repository, ANY.with("-d --delete -f --force"), "it deletes a tag")] }
     "worktree" { reads: &[BARE.words(&["list"])],
         harms: &[harm(Reach::Outside, ANY.words(&["remove"]).with("-f --force"), DISCARDS)] }
 };

@@ -67,7 +67,7 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         harms: &[
             catastrophe(
                 ANY.with("-delete rm shred").without("-name"), Target::Vital, REMOVES_VITAL),
-            harm(Reach::History, ANY.with("-delete")
+            harm(Reach::Uncovered, ANY.with("-delete")
                 .without("-name -iname -path -ipath -wholename -regex -iregex -empty"), DELETES),
             harm(Reach::Workspace, ANY.with("-delete"), DELETES),
         ] }
@@ -81,7 +81,7 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "awk gawk mawk nawk" { runs: Runs::Awk, reads: READS }
 
     // Programs that change files.
-    "rm" { writes: Writes::All, traits: &[Trait::ChangesTrees],
+    "rm" { writes: Writes::All, traits: &[Trait::ChangesTrees, Trait::Removes],
         harms: &[
             catastrophe(ANY.with("-r -R --recursive"), Target::Vital, REMOVES_VITAL),
             catastrophe(ANY.with("--no-preserve-root"), Target::Any, REMOVES_VITAL),
@@ -99,9 +99,9 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         harms: &[TO_DISK], synonyms: &["-f --force"] }
     "dd" { writes: Writes::All, traits: &[Trait::Copies], harms: &[TO_DISK] }
     "tee" { writes: Writes::All, harms: &[TO_DISK] }
-    "shred" { writes: Writes::All, traits: &[Trait::ChangesTrees],
+    "shred" { writes: Writes::All, traits: &[Trait::ChangesTrees, Trait::Removes],
         harms: &[TO_DISK, harm(Reach::Workspace, ANY, "it destroys files")] }
-    "srm truncate unlink" { writes: Writes::All,
+    "srm truncate unlink" { writes: Writes::All, traits: &[Trait::Removes],
         harms: &[harm(Reach::Workspace, ANY, "it destroys files")] }
     "chgrp chmod chown" { writes: Writes::All, traits: &[Trait::ChangesTrees],
         harms: &[
@@ -152,7 +152,8 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "nc ncat netcat" { runs: Runs::Unknown(&[ANY.with("-z").without("-e -c --*")]),
         traits: &[Trait::Connects] }
     "ssh" { runs: super::UNKNOWN_RUNS, version: "-V", traits: &[Trait::Connects] }
-    "rsync" { writes: Writes::Last, traits: &[Trait::ChangesTrees, Trait::Copies],
+    "rsync" { writes: Writes::Last,
+        traits: &[Trait::ChangesTrees, Trait::Copies, Trait::Removes],
         runs: Runs::Unknown(&[
             ANY.without("-e -M --rsh --rsync-path --daemon --config --early-input *:*")]),
         harms: &[
@@ -164,8 +165,11 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "gpg ssh-keygen" { writes: Writes::Nothing }
 
     // Packages of the system.
-    "apt apt-get" { runs_with: "-o --option -c --config-file", approval: Approval::Subcommand }
-    "apk brew dnf pacman yum" { approval: Approval::Subcommand }
+    "apt apt-get" { runs_with: "-o --option -c --config-file", approval: Approval::Subcommand,
+        actions: "update" }
+    "apk brew dnf yum" { approval: Approval::Subcommand, actions: "install update",
+        groups: "bundle group history module repo services" }
+    "pacman" {}
     // Editors and pagers run commands, but write only the file that they are given.
     "cmake less make man more ninja node-gyp open pi xdg-open" { runs: super::UNKNOWN_RUNS,
         writes: Writes::Nothing, version: "--version" }

@@ -95,15 +95,19 @@ fn unknown_effects_are_decided_as_the_table_says() {
     assert!(compare(include_str!("evasion/closed.txt"), &policies) > 150);
 }
 
+fn covered(defaults: Defaults) -> Defaults {
+    defaults.with_checkpoint(true).with_repository_checkpoint(true)
+}
+
 /// A checkpoint of the workspace permits what it can undo, and nothing else.
 #[test]
 fn destruction_is_decided_by_its_reach() {
     let unattended = Defaults::unattended();
     let policies = [
         ("explore", policy(Defaults::explore(), "")),
-        ("careful", policy(Defaults::careful().with_checkpoint(true), "")),
+        ("careful", policy(covered(Defaults::careful()), "")),
         ("unattended", policy(unattended.with_checkpoint(false), "")),
-        ("checkpointed", policy(unattended.with_checkpoint(true), "")),
+        ("checkpointed", policy(covered(unattended), "")),
     ];
     assert!(compare(include_str!("evasion/destroys.txt"), &policies) > 80);
 }

@@ -35,6 +35,7 @@ mod watch;
 #[cfg(target_os = "linux")]
 mod work;
 
+mod approvals;
 mod evasion;
 mod everyday;
 mod rule_files;
