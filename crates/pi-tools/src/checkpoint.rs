@@ -3,10 +3,15 @@
 //! A checkpoint covers every file, directory and link below a directory, whether a tool, a shell
 //! command or the user changed it. Each content is stored once, by its hash, in a store that all
 //! sessions share; files that have not changed since the last checkpoint of the same directory, in
-//! any session, are not read again. Git is neither used nor touched: `.git` is not part of a checkpoint, and neither are files that
-//! `.gitignore` excludes (build output can be built again, and would outweigh everything else).
-//! Ignored files are never removed or overwritten, not even if `.gitignore` itself changes between
-//! two checkpoints.
+//! any session, are not read again.
+//!
+//! Repositories in the workspace are covered: their references, logs, index and configuration, and
+//! their objects, of which links or copies are kept. Git is not started, and a repository is only
+//! changed when a checkpoint is restored. References that moved after a run stay and are reported.
+//!
+//! Of the files that git ignores, small ones outside of caches are covered: they come back if a run
+//! changed or removed them, and those that a run created stay. Build output is not covered, since it
+//! can be built again. [`uncovered`] names other files without a copy. No diff has ignored files.
 //!
 //! Content and mode are restored, hard links are not: a file with several names that was changed
 //! becomes several files.
@@ -17,12 +22,16 @@
 //! session that exceeds the limit on its own drops its oldest checkpoints first, and never the
 //! latest.
 
+mod beside;
 mod collect;
 mod export;
 mod index;
 mod journal;
+mod mirror;
 mod name;
 mod objects;
+mod references;
+mod repository;
 mod restore;
 mod scan;
 mod state;
@@ -35,13 +44,16 @@ use std::time::{Duration, SystemTime};
 
 use index::Index;
 use journal::Journal;
+use mirror::Mirror;
 use objects::Objects;
 use pi_fs::FileError;
+use scan::Scanned;
 use state::State;
 use store::Store;
 
 use crate::workspace::Workspace;
 
+pub use beside::uncovered;
 pub use collect::{Pruned, Usage, prune, usage};
 pub use restore::{Choice, Conflict, ConflictReason, RestoreReport};
 pub use scan::covered;
@@ -131,6 +143,10 @@ pub struct Checkpoints {
     objects: Objects,
     store: Store,
     lease: Lease,
+    /// Name of the directory of the session.
+    name: String,
+    /// The reason why the latest checkpoint does not cover the objects of a repository.
+    unkept: Option<String>,
 }
 
 impl Checkpoints {
@@ -142,7 +158,9 @@ impl Checkpoints {
         let objects = Objects::new(store.objects(), session.join("objects"));
         let journal = Journal::open(&session.join("journal"), &objects)?;
         let sessions = session.parent().unwrap_or(session).to_owned();
-        Ok(Self { sessions, root: root.to_owned(), limits, journal, objects, store, lease })
+        let name = session.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (root, unkept) = (root.to_owned(), None);
+        Ok(Self { sessions, root, limits, journal, objects, store, lease, name, unkept })
     }
 
     /// Opens or creates the checkpoints in the directory `session` for a workspace on this machine.
@@ -192,11 +210,13 @@ impl Checkpoints {
         let _shared = self.store.share()?;
         let file = self.store.index(&self.root);
         let mut index = Index::load(&file);
-        let now = self.scan(&mut index, Contents::Store)?;
+        let Scanned { state: mut now, repositories } = self.scan(&mut index, Contents::Store)?;
+        self.unkept = self.keep_objects(&repositories, &mut now);
         let current = self.journal.position();
-        if let Some(current) = current
-            && now == *self.journal.state()
-        {
+        let known = self.journal.state();
+        // What a run added beside the workspace is not undone; for the next run it is there.
+        let is_known = if found { known.is_same(&now) } else { known.is_kept_by(&now) };
+        if let Some(current) = current.filter(|_| is_known) {
             index.save(&file);
             return Ok(current);
         }
@@ -208,6 +228,34 @@ impl Checkpoints {
         index.save(&file);
         self.store.count(self.objects.take_added());
         Ok(number)
+    }
+
+    /// Keeps the objects of repositories, and notes in the state how many each has lost. Returns the
+    /// reason why those of one are not kept.
+    fn keep_objects(&self, repositories: &[String], state: &mut State) -> Option<String> {
+        let mut problem = None;
+        for repository in repositories {
+            let path = self.root.join(name::to_path(repository));
+            let origin = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let mirror = Mirror::new(&self.store.mirrors(), &origin);
+            match mirror.keep(&self.name, SystemTime::now()) {
+                Ok(kept) => {
+                    self.store.count(kept.copied);
+                    if kept.gone > 0 {
+                        let (hash, size, mode, modified) = (None, kept.gone, 0, 0);
+                        let lost = FileState::File { hash, size, mode, modified };
+                        state.beside.insert(repository.clone(), lost);
+                    }
+                }
+                Err(error) => problem = Some(format!("{}: {error}", path.display())),
+            }
+        }
+        problem
+    }
+
+    /// Returns the reason why the latest checkpoint does not cover the objects of a repository.
+    pub fn uncovered_repository(&self) -> Option<&str> {
+        self.unkept.as_deref()
     }
 
     /// Returns a stored state that is close to this one: that of earlier sessions, or itself.
@@ -252,6 +300,14 @@ impl Checkpoints {
         let from = self.journal.state_at(from)?;
         let to = self.journal.state_at(to)?;
         Ok(from.changes_to(&to))
+    }
+
+    /// Returns the differences between two checkpoints that no diff shows: of ignored files, and of the
+    /// files of repositories.
+    pub fn hidden_diff(&self, from: usize, to: usize) -> Result<Vec<Change>, CheckpointError> {
+        let from = self.journal.state_at(from)?;
+        let to = self.journal.state_at(to)?;
+        Ok(from.beside_changes_to(&to).into_iter().filter(state::loses).collect())
     }
 
     /// Returns the checkpoints between which [`undo`](Self::undo) goes: the latest run that was not
@@ -340,13 +396,24 @@ impl Checkpoints {
         let expected = self.journal.state_at(from)?;
         let wanted = self.journal.state_at(to)?;
         let mut index = Index::load(&self.store.index(&self.root));
-        let now = self.scan(&mut index, Contents::Skip)?;
+        let now = self.scan(&mut index, Contents::Skip)?.state;
         let states = restore::States { expected: &expected, wanted: &wanted, now: &now };
-        restore::restore(&self.root, &self.objects, states, choose)
+        let mut report = restore::restore(&self.root, &self.objects, states, choose)?;
+        repository::Restoration {
+            root: &self.root,
+            objects: &self.objects,
+            mirrors: self.store.mirrors(),
+            expected: &expected.beside,
+            wanted: &wanted.beside,
+            choose,
+            report: &mut report,
+        }
+        .run()?;
+        Ok(report)
     }
 
     /// Scans the workspace.
-    fn scan(&self, index: &mut Index, contents: Contents) -> Result<State, CheckpointError> {
+    fn scan(&self, index: &mut Index, contents: Contents) -> Result<Scanned, CheckpointError> {
         let objects = match contents {
             Contents::Store => Some(&self.objects),
             Contents::Skip => None,

@@ -10,6 +10,7 @@ use pi_fs::if_exists;
 
 use super::index::Index;
 use super::journal::Journal;
+use super::mirror;
 use super::objects::{self, Objects};
 use super::store::{Lease, Store};
 use super::{CheckpointError, Limits};
@@ -59,6 +60,7 @@ pub fn usage(sessions: &Path) -> Result<Usage, CheckpointError> {
             usage.bytes += size;
             Ok(())
         })?;
+        usage.bytes += mirror::size(&Store::of(sessions).mirrors())?;
         Ok(usage)
     };
     read().map_err(CheckpointError::io("read", sessions))
@@ -98,7 +100,8 @@ pub fn prune(
     }
     let size_of = |name: &String| sizes.get(name).copied().unwrap_or_default();
     let needed: u64 = users.keys().map(size_of).sum();
-    let mut total = needed + stored.iter().map(|session| session.own).sum::<u64>();
+    let mirrored = || mirror::size(&store.mirrors()).map_err(failed("read"));
+    let mut total = mirrored()? + needed + stored.iter().map(|session| session.own).sum::<u64>();
     stored.sort_by_key(|session| session.used);
     for session in stored {
         if !is_old(&session) && total <= limits.store_bytes {
@@ -123,6 +126,14 @@ pub fn prune(
         pruned.sessions.push(name.to_string_lossy().into_owned());
     }
     let kept: HashSet<String> = users.into_keys().collect();
+    let is_session = |name: &str| sessions.join(name).join("journal").is_file();
+    // Objects that a repository has lost are what is given up first if the rest does not fit.
+    let too_old = now.checked_sub(limits.age).unwrap_or(SystemTime::UNIX_EPOCH);
+    let oldest = if total > limits.store_bytes { now } else { too_old };
+    let oldest = oldest.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let before_mirrors = mirrored()?;
+    mirror::prune(&store.mirrors(), &is_session, oldest).map_err(failed("clean"))?;
+    total -= before_mirrors.saturating_sub(mirrored()?).min(total);
     sweep(&store, &kept, limits.age, now).map_err(failed("clean"))?;
     store.set_size(total).map_err(failed("clean"))?;
     pruned.left.bytes = usage(sessions)?.bytes;

@@ -4,7 +4,7 @@
 //! is rewritten. An incomplete last line is the rest of a checkpoint that was never reported, after
 //! a crash. Checkpoints build on each other, so all lines after an unreadable one are dropped.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use pi_fs::if_exists;
 use serde::{Deserialize, Serialize};
 
 use super::objects::{self, Objects};
-use super::state::{FileState, State};
+use super::state::{Change, FileState, State};
 use super::{Checkpoint, CheckpointError};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -43,6 +43,9 @@ struct Entry {
     base: Option<String>,
     /// Differences from that checkpoint, from the base, or from an empty workspace.
     changes: Vec<(String, Option<FileState>)>,
+    /// The same for files beside the workspace's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<(String, Option<FileState>)>,
 }
 
 /// The checkpoints in their order.
@@ -86,8 +89,9 @@ impl Journal {
         needs.extend(first.base.clone());
         // The base may contain files that were gone or different at the first checkpoint.
         let state = journal.state_at(first.number)?;
-        needs.extend(state.items.values().filter_map(FileState::content).cloned());
-        let changes = later.iter().flat_map(|entry| &entry.changes);
+        let files = state.items.values().chain(state.beside.values());
+        needs.extend(files.filter_map(FileState::content).cloned());
+        let changes = later.iter().flat_map(|entry| entry.changes.iter().chain(&entry.beside));
         needs.extend(changes.filter_map(|(_, item)| item.as_ref()?.content().cloned()));
         Ok(needs)
     }
@@ -137,7 +141,7 @@ impl Journal {
             .map(|entry| Checkpoint {
                 number: entry.number,
                 label: entry.label.clone(),
-                changes: entry.changes.len(),
+                changes: entry.changes.len() + entry.repository_changes(),
                 time: entry.time,
                 found: entry.found,
             })
@@ -159,13 +163,14 @@ impl Journal {
         base: Option<(String, State)>,
     ) -> Result<usize, CheckpointError> {
         let number = self.entries.last().map_or(0, |last| last.number + 1);
-        let (base, changes) = match base {
+        let (base, changes, beside) = match base {
             Some((hash, base)) => {
-                let changes = base.exact_changes_to(&state);
+                let (changes, beside) =
+                    (base.exact_changes_to(&state), base.beside_changes_to(&state));
                 self.base = base;
-                (Some(hash), changes)
+                (Some(hash), changes, beside)
             }
-            None => (None, self.state.changes_to(&state)),
+            None => (None, self.state.changes_to(&state), self.state.beside_changes_to(&state)),
         };
         let entry = Entry {
             number,
@@ -174,7 +179,8 @@ impl Journal {
             found,
             follows: self.position,
             base,
-            changes: changes.into_iter().map(|change| (change.path, change.after)).collect(),
+            changes: after(changes),
+            beside: after(beside),
         };
         self.append(&Line::Taken(entry.clone()))?;
         self.add(entry);
@@ -208,8 +214,13 @@ impl Journal {
     pub(super) fn state_at(&self, number: usize) -> Result<State, CheckpointError> {
         let at = self.index(number).ok_or(CheckpointError::Unknown(number))?;
         let mut state = self.base.clone();
-        for (path, item) in self.entries[..=at].iter().flat_map(|entry| &entry.changes) {
-            state.apply(path, item.clone());
+        for entry in &self.entries[..=at] {
+            for (path, item) in &entry.changes {
+                apply(&mut state.items, path, item);
+            }
+            for (path, item) in &entry.beside {
+                apply(&mut state.beside, path, item);
+            }
         }
         Ok(state)
     }
@@ -222,9 +233,10 @@ impl Journal {
         }
         let state = self.state_at(next.number)?;
         let changes = self.base.exact_changes_to(&state);
+        let beside = self.base.beside_changes_to(&state);
         let base = self.entries.remove(0).base;
         let first = &mut self.entries[0];
-        first.changes = changes.into_iter().map(|change| (change.path, change.after)).collect();
+        (first.changes, first.beside) = (after(changes), after(beside));
         first.base = base;
         first.follows = None;
         self.rewrite()?;
@@ -261,6 +273,29 @@ impl Journal {
         pi_fs::write(&self.path, pi_fs::Access::Private, &bytes)
             .map_err(CheckpointError::io("write", &self.path))
     }
+}
+
+impl Entry {
+    /// Returns the number of references of repositories that changed.
+    fn repository_changes(&self) -> usize {
+        let is_reference = |path: &str| {
+            let inner = path.rsplit_once(".git/").map_or("", |(_, inner)| inner);
+            inner.starts_with("refs/") || matches!(inner, "HEAD" | "packed-refs")
+        };
+        self.beside.iter().filter(|(path, _)| is_reference(path)).count()
+    }
+}
+
+/// Returns the states after changes.
+fn after(changes: Vec<Change>) -> Vec<(String, Option<FileState>)> {
+    changes.into_iter().map(|change| (change.path, change.after)).collect()
+}
+
+fn apply(files: &mut BTreeMap<String, FileState>, path: &str, item: &Option<FileState>) {
+    match item {
+        Some(item) => files.insert(path.to_owned(), item.clone()),
+        None => files.remove(path),
+    };
 }
 
 fn is_false(value: &bool) -> bool {

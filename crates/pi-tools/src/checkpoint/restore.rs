@@ -56,6 +56,12 @@ pub enum ConflictReason {
     /// The content exceeded [`Limits::file_bytes`](super::Limits::file_bytes) and was not stored.
     #[error("too large to have been stored")]
     TooLarge,
+    /// The repository has lost the object that a reference named, and no copy was kept.
+    #[error("its commit is gone")]
+    ObjectGone,
+    /// The repository did not exist in the wanted state.
+    #[error("a repository that the run created; remove it if nothing in it is needed")]
+    NewRepository,
     /// The caller knows, or cannot rule out, that another program changed the path.
     #[error("changed by another program, too")]
     Foreign,
@@ -251,7 +257,7 @@ fn is_in_the_way(item: &FileState, path: &Path) -> bool {
 }
 
 /// Replaces or creates a file. Not in place, because that would change the other names of the file.
-fn put_file(path: &Path, content: &[u8], mode: u32, modified: i64) -> io::Result<()> {
+pub(super) fn put_file(path: &Path, content: &[u8], mode: u32, modified: i64) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
     let new = replacement(path, content, |new| {
         if let Some(old) = &old {
@@ -273,7 +279,7 @@ fn put_file(path: &Path, content: &[u8], mode: u32, modified: i64) -> io::Result
     }
 }
 
-fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir(path),
         Ok(_) => fs::remove_file(path),

@@ -7,10 +7,19 @@ use std::time::SystemTime;
 use ignore::WalkBuilder;
 
 use super::CheckpointError;
+use super::beside;
 use super::index::{Index, Stamp};
 use super::name::{to_path, to_text};
 use super::objects::{self, Objects};
 use super::state::{FileState, State};
+
+/// The result of a scan.
+#[derive(Debug)]
+pub(super) struct Scanned {
+    pub(super) state: State,
+    /// Directories with objects of repositories, relative to the workspace.
+    pub(super) repositories: Vec<String>,
+}
 
 /// Scans everything below `root`, and adds new contents to `objects`. Paths that are `known` are
 /// scanned even if they are ignored by now, as git does with tracked files: otherwise a new line in
@@ -21,7 +30,7 @@ pub(super) fn scan(
     index: &mut Index,
     objects: Option<&Objects>,
     file_bytes: u64,
-) -> Result<State, CheckpointError> {
+) -> Result<Scanned, CheckpointError> {
     let mut state = State::default();
     let now = SystemTime::now();
     for path in covered(root) {
@@ -42,8 +51,10 @@ pub(super) fn scan(
             state.items.insert(path.clone(), item);
         }
     }
-    index.retain(|path| state.items.contains_key(path));
-    Ok(state)
+    let found = beside::scan(root, &state.items, index, objects)?;
+    state.beside = found.files;
+    index.retain(|path| state.items.contains_key(path) || state.beside.contains_key(path));
+    Ok(Scanned { state, repositories: found.objects })
 }
 
 /// Returns the paths below a directory that a checkpoint covers: those that are not ignored. They
@@ -68,7 +79,7 @@ pub(super) fn is_behind_link(root: &Path, path: &Path) -> bool {
     path.ancestors().skip(1).take_while(|above| *above != root).any(Path::is_symlink)
 }
 
-fn scan_path(
+pub(super) fn scan_path(
     file: &Path,
     path: &str,
     metadata: &Metadata,

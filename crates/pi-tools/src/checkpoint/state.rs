@@ -71,52 +71,85 @@ pub struct Change {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) items: BTreeMap<String, FileState>,
-}
-
-impl PartialEq for State {
-    fn eq(&self, other: &Self) -> bool {
-        self.items.len() == other.items.len()
-            && self
-                .items
-                .iter()
-                .zip(&other.items)
-                .all(|((path_a, a), (path_b, b))| path_a == path_b && a.is_same(b))
-    }
+    /// Ignored files and those of repositories, which no diff has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) beside: BTreeMap<String, FileState>,
 }
 
 impl State {
+    /// Returns true if another state has the same files.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let same = |a: &BTreeMap<String, FileState>, b: &BTreeMap<String, FileState>| {
+            let mut pairs = a.iter().zip(b);
+            a.len() == b.len() && pairs.all(|((one, a), (two, b))| one == two && a.is_same(b))
+        };
+        same(&self.items, &other.items) && same(&self.beside, &other.beside)
+    }
+
+    /// Returns true if another state lacks nothing that restoring this one would bring back, and has
+    /// the same files of the workspace.
+    pub(super) fn is_kept_by(&self, other: &Self) -> bool {
+        let alike = Self { items: other.items.clone(), beside: BTreeMap::new() };
+        let own = Self { items: self.items.clone(), beside: BTreeMap::new() };
+        let beside = self.beside_changes_to(other);
+        own.is_same(&alike) && !beside.iter().any(loses)
+    }
+
+    /// Returns the changes beside the workspace's own files.
+    pub(super) fn beside_changes_to(&self, other: &Self) -> Vec<Change> {
+        changes_by(&self.beside, &other.beside, FileState::is_same)
+    }
+
     /// Returns the changes that turn this state into `other`.
     pub(super) fn changes_to(&self, other: &Self) -> Vec<Change> {
-        self.changes_by(other, FileState::is_same)
+        changes_by(&self.items, &other.items, FileState::is_same)
     }
 
     /// Returns the changes that turn this state into `other`, including those of times.
     pub(super) fn exact_changes_to(&self, other: &Self) -> Vec<Change> {
-        self.changes_by(other, |a, b| a == b)
+        changes_by(&self.items, &other.items, |a, b| a == b)
     }
+}
 
-    fn changes_by(&self, other: &Self, is_same: fn(&FileState, &FileState) -> bool) -> Vec<Change> {
-        let paths: BTreeSet<&String> = self.items.keys().chain(other.items.keys()).collect();
-        let change = |path: &String| {
-            let (before, after) = (self.items.get(path), other.items.get(path));
-            let same = match (before, after) {
-                (Some(before), Some(after)) => is_same(before, after),
-                _ => false,
-            };
-            (!same).then(|| Change {
-                path: path.clone(),
-                before: before.cloned(),
-                after: after.cloned(),
-            })
+/// Returns the changes that turn some files into others.
+fn changes_by(
+    from: &BTreeMap<String, FileState>,
+    to: &BTreeMap<String, FileState>,
+    is_same: fn(&FileState, &FileState) -> bool,
+) -> Vec<Change> {
+    let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+    let change = |path: &String| {
+        let (before, after) = (from.get(path), to.get(path));
+        let same = match (before, after) {
+            (Some(before), Some(after)) => is_same(before, after),
+            _ => false,
         };
-        paths.into_iter().filter_map(change).collect()
-    }
+        (!same).then(|| Change {
+            path: path.clone(),
+            before: before.cloned(),
+            after: after.cloned(),
+        })
+    };
+    paths.into_iter().filter_map(change).collect()
+}
 
-    /// Applies a change to the state of a path.
-    pub(super) fn apply(&mut self, path: &str, item: Option<FileState>) {
-        match item {
-            Some(item) => self.items.insert(path.to_owned(), item),
-            None => self.items.remove(path),
-        };
+/// Returns true if something is lost or moved by a change beside the workspace's own files. New
+/// ignored files, longer logs and the cache of a repository are no such change.
+pub(super) fn loses(change: &Change) -> bool {
+    let size = |state: &Option<FileState>| match state {
+        Some(FileState::File { size, .. }) => *size,
+        _ => 0,
+    };
+    let is_git = change.path.split('/').any(|part| part == ".git");
+    if !is_git {
+        return change.before.is_some();
     }
+    if change.path.ends_with("/index") {
+        return false;
+    }
+    // The number of objects that the repository lost.
+    if change.path.ends_with("/objects") {
+        return size(&change.after) > size(&change.before);
+    }
+    !change.path.contains("/logs/") || size(&change.after) <= size(&change.before)
 }

@@ -56,6 +56,11 @@ impl Store {
         self.directory.join("objects")
     }
 
+    /// Returns the directory of the kept objects of repositories.
+    pub(super) fn mirrors(&self) -> PathBuf {
+        self.directory.join("repositories")
+    }
+
     pub(super) fn indexes(&self) -> PathBuf {
         self.directory.join("indexes")
     }

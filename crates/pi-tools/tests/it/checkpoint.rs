@@ -31,6 +31,10 @@ impl Project {
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
+
+    pub(crate) fn store(&self) -> &Path {
+        &self.store
+    }
 }
 
 /// Everything below a directory: kind, mode and content, and the time of files.
@@ -221,7 +225,7 @@ fn nothing_is_written_behind_a_link() {
 }
 
 #[test]
-fn git_and_ignored_files_are_not_touched() {
+fn build_output_and_what_is_no_repository_is_not_touched() {
     let project = Project::new();
     fs::create_dir_all(project.path(".git")).unwrap();
     fs::create_dir_all(project.path("target")).unwrap();

@@ -29,6 +29,7 @@ mod recorded_images;
 mod recorded_remote;
 mod recorded_search;
 mod remote_processes;
+mod repositories;
 #[cfg(target_os = "linux")]
 mod sandbox;
 #[cfg(target_os = "linux")]
