@@ -44,6 +44,7 @@ use pi_config::settings::{Profile, SandboxMode};
 use pi_guard::confine::{Confined, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
+use pi_tools::checkpoint::{Limits, uncovered};
 use pi_tools::{Host, Workspace};
 
 pub use crate::approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
@@ -64,7 +65,7 @@ pub use untrusted::{is_untrusted, mark_untrusted};
 
 use crate::tap::Tap;
 use crate::{Diagnostic, Environment, Omission};
-pub(crate) use checkpoint::Checkpoints;
+pub(crate) use checkpoint::{Checkpoints, Coverage};
 pub(crate) use decision::EmitDecision;
 pub(crate) use parts::{GuardParts, RemoteDirectories, Walls};
 use sandbox::{Escalation, Sandbox};
@@ -270,10 +271,16 @@ impl Guard {
             Some(remote) => (&remote.cwd, &remote.home),
             None => (&self.environment.cwd, &self.environment.home),
         };
+        let has_checkpoints = !matches!(self.checkpoints, Checkpoints::None);
+        let lost = |path: &Path| match is_local && has_checkpoints {
+            true => uncovered(cwd, path, Limits::default().file_bytes),
+            false => Vec::new(),
+        };
         let context = PolicyContext::new(cwd)
             .with_home(home.as_deref())
             .with_program_resolver(&resolve)
-            .with_real_paths(&real);
+            .with_real_paths(&real)
+            .with_uncovered_files(&lost);
         check(&self.policy(), &context)
     }
 }

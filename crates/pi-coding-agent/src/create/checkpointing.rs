@@ -19,6 +19,7 @@ use pi_tools::checkpoint::{CheckpointError, Checkpoints, Lease, Limits};
 
 use super::AgentOptions;
 use crate::extension::{BeforeAgentStart, Handlers, NotifyKind, RunStart, Ui};
+use crate::guard::Coverage;
 use crate::session::SessionEvent;
 
 /// The reason why a session takes no checkpoints, if the user should know it.
@@ -87,7 +88,7 @@ pub(super) struct Checkpointing {
     ui: Arc<dyn Ui>,
     /// The result of the checkpoint before this run; `None` if none was taken. Held while it is
     /// taken, so that no other call runs before.
-    before_run: tokio::sync::Mutex<Option<Result<(), String>>>,
+    before_run: tokio::sync::Mutex<Option<Result<Coverage, String>>>,
     /// Subject of the run, as the label of its checkpoint.
     label: Mutex<String>,
     /// Keeps the checkpoints of this session as long as it exists.
@@ -126,9 +127,9 @@ impl Checkpointing {
 
     /// Takes a checkpoint if the call is the first of this run that may change something. The
     /// error is the reason why the run cannot be undone.
-    pub(super) async fn before_call(&self, effects: &Effects) -> Result<(), String> {
+    pub(super) async fn before_call(&self, effects: &Effects) -> Result<Coverage, String> {
         if !self.may_write(effects) {
-            return Ok(());
+            return Ok(Coverage::Whole);
         }
         let mut before_run = self.before_run.lock().await;
         if let Some(taken) = &*before_run {
@@ -162,7 +163,7 @@ impl Checkpointing {
     }
 
     /// Takes a checkpoint before a run (without a label) or after it.
-    async fn take(&self, label: Option<String>) -> Result<(), String> {
+    async fn take(&self, label: Option<String>) -> Result<Coverage, String> {
         let (store, root) = (self.store.clone(), self.root.clone());
         let limits = self.limits;
         let taken = tokio::task::spawn_blocking(move || {
@@ -171,13 +172,17 @@ impl Checkpointing {
                 Some(label) => checkpoints.take(&label)?,
                 None => checkpoints.take_found()?,
             };
-            Ok::<Lease, CheckpointError>(checkpoints.lease())
+            let coverage = match checkpoints.uncovered_repository() {
+                Some(problem) => Coverage::Files(problem.to_owned()),
+                None => Coverage::Whole,
+            };
+            Ok::<_, CheckpointError>((checkpoints.lease(), coverage))
         })
         .await;
         let problem = match taken {
-            Ok(Ok(lease)) => {
+            Ok(Ok((lease, coverage))) => {
                 *lock(&self.lease) = Some(lease);
-                return Ok(());
+                return Ok(coverage);
             }
             Ok(Err(error)) => error.to_string(),
             Err(error) => error.to_string(),

@@ -10,7 +10,7 @@ use pi_guard::secrets::Secrets;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{Checkpoints, covers_repository};
 use super::decision::EmitDecision;
 use super::judge::host_filter;
 use super::sandbox::Sandbox;
@@ -106,9 +106,12 @@ impl Guard {
         } = parts;
         {
             let defaults = plan.defaults(sandbox.is_effective());
+            let covers_repository = plan.is_local && covers_repository(&environment.cwd);
             let defaults = match checkpoints {
                 Checkpoints::None => defaults,
-                Checkpoints::Assumed | Checkpoints::Taken(_) => defaults.with_checkpoint(true),
+                Checkpoints::Assumed | Checkpoints::Taken(_) => {
+                    defaults.with_checkpoint(true).with_repository_checkpoint(covers_repository)
+                }
             };
             let mut policy = unpoisoned(policy.write());
             *policy = policy.clone().with_defaults(defaults);
