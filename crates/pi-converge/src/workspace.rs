@@ -289,8 +289,9 @@ impl RunWorkspace {
     pub fn reapply(&self, state: usize) -> Result<RestoreReport, WorkspaceError> {
         let mut checkpoints = self.checkpoints();
         let now = checkpoints.take("before the best attempt")?;
-        let foreign: BTreeSet<String> =
-            checkpoints.diff(self.baseline, now)?.into_iter().map(|change| change.path).collect();
+        let mut changes = checkpoints.diff(self.baseline, now)?;
+        changes.extend(checkpoints.hidden_diff(self.baseline, now)?);
+        let foreign: BTreeSet<String> = changes.into_iter().map(|change| change.path).collect();
         let choose = |change: &Change| match self.changed.has_ever(&change.path) {
             true if foreign.contains(&change.path) => Choice::Conflict,
             true => Choice::Restore,

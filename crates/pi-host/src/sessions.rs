@@ -67,6 +67,22 @@ impl SessionStore {
         self.index.list(&options)
     }
 
+    /// Lists the sessions of the latest runs of `pi run` in the working directory.
+    pub fn of_runs(&self) -> Vec<SessionInfo> {
+        /// The most runs that are looked at, newest first.
+        const MOST: usize = 100;
+        let environment = self.project.environment();
+        let runs = std::fs::read_dir(environment.agent_directory.join("runs"));
+        let mut runs: Vec<PathBuf> =
+            runs.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        // The id of a run begins with its time.
+        runs.sort();
+        let options = ListOptions::default().cwd(environment.cwd.clone());
+        let sessions = runs.iter().rev().take(MOST).map(|run| run.join("sessions"));
+        let listed = sessions.map(|directory| SessionIndex::new(directory, None).list(&options));
+        listed.flat_map(|listing| listing.sessions).collect()
+    }
+
     /// Returns the short ids of all sessions. They are unique among all sessions, since
     /// [`find`](Self::find) searches all of them.
     pub fn short_ids(&mut self) -> ShortIds {

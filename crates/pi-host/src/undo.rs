@@ -84,7 +84,8 @@ fn restore(
     direction: Direction,
     (from, to): (usize, usize),
 ) -> Result<Restored, CheckpointError> {
-    let changes = checkpoints.diff(from, to)?;
+    let mut changes = checkpoints.diff(from, to)?;
+    changes.extend(checkpoints.hidden_diff(from, to)?);
     let report = match direction {
         Direction::Undo => checkpoints.undo()?,
         Direction::Redo => checkpoints.redo()?,
@@ -136,16 +137,27 @@ fn difference(
         let then = checkpoints.content(to, &change.path)?;
         text.push_str(&shown(&change, now, then));
     }
+    // The content of ignored files may be secret, and that of references says little.
+    for change in checkpoints.hidden_diff(from, to)? {
+        let is_log = change.path.contains("/logs/");
+        if !is_log && change.after.is_some() {
+            text.push_str(&heading(&change));
+        }
+    }
     Ok(text)
 }
 
-fn shown(change: &Change, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> String {
+fn heading(change: &Change) -> String {
     let what = match (&change.before, &change.after) {
         (None, _) => "create",
         (_, None) => "remove",
         _ => "change",
     };
-    let heading = format!("{what} {}\n", change.path);
+    format!("{what} {}\n", change.path)
+}
+
+fn shown(change: &Change, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> String {
+    let heading = heading(change);
     let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default());
     let (Ok(before), Ok(after)) = (text(before), text(after)) else { return heading };
     let input = InternedInput::new(before.as_str(), after.as_str());

@@ -81,7 +81,9 @@ impl ChangedByAgent {
     fn changes_since(&self, before: usize) -> Result<Vec<Change>, WorkspaceError> {
         let mut checkpoints = lock(&self.checkpoints);
         let after = checkpoints.take("after a call")?;
-        Ok(checkpoints.diff(before, after)?)
+        let mut changes = checkpoints.diff(before, after)?;
+        changes.extend(checkpoints.hidden_diff(before, after)?);
+        Ok(changes)
     }
 
     /// Decides about a path that differs from the start of the run.

@@ -222,8 +222,11 @@ impl Written {
         let real = directory.and_then(|directory| Some(directory.join(path.file_name()?)));
         let real = real.as_deref().unwrap_or(&path);
         let inside = real.strip_prefix(&self.root).ok()?.to_str()?;
-        let is_git = inside == ".git" || inside.starts_with(".git/");
-        (!inside.is_empty() && !is_git).then(|| inside.to_owned())
+        // Git writes a reference under the name of its lock. Objects are never restored.
+        let (is_git, is_object) =
+            (inside.starts_with(".git/"), inside.starts_with(".git/objects/"));
+        let name = inside.strip_suffix(".lock").filter(|_| is_git).unwrap_or(inside);
+        (!inside.is_empty() && inside != ".git" && !is_object).then(|| name.to_owned())
     }
 }
 

@@ -10,7 +10,7 @@ use pi_tools::checkpoint::{CheckpointError, Checkpoints, Limits};
 
 use super::{Direction, Restored, UndoError, difference, restore, run_of};
 use crate::export;
-use crate::sessions::SessionStore;
+use crate::sessions::{FindError, SessionStore};
 
 /// A session with checkpoints.
 #[derive(Debug)]
@@ -38,7 +38,14 @@ pub struct Run {
 impl Candidate {
     /// Opens the checkpoints of a session that the user named.
     pub fn of_session(store: &mut SessionStore, reference: &str) -> Result<Self, UndoError> {
-        let path = store.find(reference)?;
+        let of_run = |session: &SessionInfo| session.id.starts_with(reference);
+        let path = match store.find(reference) {
+            Err(FindError::NotFound(name)) => {
+                let found = store.of_runs().into_iter().find(of_run);
+                found.ok_or(FindError::NotFound(name))?.path
+            }
+            found => found?,
+        };
         export::open(&path)?;
         let session = SessionInfo::read(&path)?;
         let agent = &store.project.environment().agent_directory;

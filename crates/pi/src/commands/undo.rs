@@ -38,7 +38,9 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
     let candidate = match args.value("session") {
         Some(reference) => Candidate::of_session(&mut store, reference)?,
         None => {
-            let listed = sessions::list_readable(&mut store, false);
+            let mut listed = sessions::list_readable(&mut store, false);
+            // Without this, a run of `pi run` could only be undone by its directory.
+            listed.extend(store.of_runs());
             Candidate::latest(&store.project, listed, direction)?
         }
     };

@@ -1,6 +1,7 @@
 //! The profile `unattended`: files of the workspace can be destroyed if they can be restored.
 
 use std::fs;
+use std::process::Command;
 
 use pi_guard::confine::ConfinementLevel;
 use serde_json::{Value, json};
@@ -102,7 +103,8 @@ fn what_destroys_beyond_the_workspace_is_refused_and_costs_no_checkpoint() {
         "truncate -s 0 /srv/file",
         "git push --force origin main",
         "git push origin :main",
-        "git reset --hard HEAD~3",
+        "git clean -xdf",
+        "git -C /srv/other branch -D x",
         "sudo rm x",
     ];
     let server = model(&env, &commands.map(bash));
@@ -162,4 +164,110 @@ fn no_event_shows_a_result_before_a_guardrail_rewrote_it() {
     assert!(show(&json!({})).contains("ACCOUNT-4711"));
     let shown = show(&json!({ "guardrails": [guardrail] }));
     assert!(!shown.contains("ACCOUNT-4711") && shown.contains("[removed]"), "{shown}");
+}
+
+/// A repository with branches, tags, a stash and logs.
+const REPOSITORY: &str = "git init -q -b main . && echo 1 > a && git add a && git commit -qm one \
+    && echo 2 > a && git commit -qam two && git switch -qc feature \
+    && git commit -q --allow-empty -m feature && git switch -q main && git tag v1 \
+    && git update-ref refs/remotes/origin/x feature && echo s > a && git stash -q";
+
+fn sh(env: &TestEnv, script: &str) -> String {
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(env.project())
+        .env("HOME", env.project().with_file_name("home"))
+        .envs([("GIT_AUTHOR_NAME", "a"), ("GIT_AUTHOR_EMAIL", "a@example.com")])
+        .envs([("GIT_COMMITTER_NAME", "a"), ("GIT_COMMITTER_EMAIL", "a@example.com")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{script}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a user can lose in a repository.
+fn references(env: &TestEnv) -> String {
+    sh(
+        env,
+        "git for-each-ref; git symbolic-ref HEAD; git stash list; git reflog --all | wc -l; \
+        git log --all --format=%s; git fsck --connectivity-only 2>&1 | grep missing; cat a",
+    )
+}
+
+#[test]
+fn what_a_command_destroys_in_the_repository_is_undone_or_refused() {
+    let python = |call: &str| format!("python3 -c \"import subprocess as s; s.run({call})\"");
+    let commands = [
+        "git branch -D feature".to_owned(),
+        "git branch -rd origin/x".to_owned(),
+        "git tag -d v1".to_owned(),
+        "git stash clear".to_owned(),
+        "git stash drop".to_owned(),
+        "git reset --hard HEAD~1".to_owned(),
+        "git update-ref -d refs/heads/feature".to_owned(),
+        "git reflog expire --expire=now --all && git gc -q --prune=now".to_owned(),
+        python("['git','branch','-D','feature']"),
+        python("['git','stash','clear']"),
+        python(
+            "'git stash clear; git branch -D feature; git reflog expire --expire=now --all; \
+            git gc -q --prune=now', shell=True",
+        ),
+    ];
+    let mut undone = 0;
+    for command in &commands {
+        let env = TestEnv::new();
+        sh(&env, REPOSITORY);
+        let before = references(&env);
+        // Without pi, it is lost.
+        let copy = env.project().with_extension("copy");
+        sh(&env, &format!("cp -a . {} && cd {} && {command}", copy.display(), copy.display()));
+        let lost = sh(
+            &env,
+            &format!(
+                "cd {} && git for-each-ref; git stash list; git reflog --all | wc -l",
+                copy.display()
+            ),
+        );
+        let same = sh(&env, "git for-each-ref; git stash list; git reflog --all | wc -l");
+        assert_ne!(lost, same, "{command}");
+        if rung() == ConfinementLevel::None {
+            continue;
+        }
+        let _server = model(&env, &[bash(command)]);
+        let output = env.pi(&["-p", "--profile", "unattended", "Go"]);
+        assert!(output.status.success(), "{output:?}");
+        if references(&env) != before {
+            undone += 1;
+            env.out(&["undo"]);
+        }
+        assert_eq!(references(&env), before, "{command}");
+    }
+    // With Landlock alone, commands cannot write the repository.
+    assert!(rung() != ConfinementLevel::Bubblewrap || undone == commands.len(), "{undone}");
+}
+
+#[test]
+fn large_ignored_files_are_not_destroyed_and_small_ones_come_back() {
+    if rung() == ConfinementLevel::None {
+        return;
+    }
+    let env = setup();
+    let put =
+        |name: &str, size: usize| fs::write(env.project().join(name), vec![b'x'; size]).unwrap();
+    fs::write(env.project().join(".gitignore"), "*.db\n.env\n").unwrap();
+    put("big.db", 3_000_000);
+    put("small.db", 3_000);
+    put(".env", 30);
+    let commands = ["rm -f big.db", "rm big.db", "find . -name '*.db' -delete", "rm small.db .env"];
+    let server = model(&env, &commands.map(bash));
+    let output = env.pi(&["-p", "--profile", "unattended", "Go"]);
+    assert!(output.status.success(), "{output:?}");
+    let results = results(&server);
+    for (command, result) in commands.iter().zip(&results[..3]) {
+        assert!(result.contains("no checkpoint covers"), "{command}: {result}");
+    }
+    let exists = |name: &str| env.project().join(name).exists();
+    assert_eq!(["big.db", "small.db", ".env"].map(exists), [true, false, false]);
+    env.out(&["undo"]);
+    assert_eq!(["big.db", "small.db", ".env"].map(exists), [true; 3]);
 }

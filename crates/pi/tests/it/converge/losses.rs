@@ -245,3 +245,47 @@ fn files_of_pi_are_not_in_the_workspace() {
         assert!(server.requests().is_empty());
     }
 }
+
+/// Returns what a user can lose in a repository.
+fn references(env: &TestEnv) -> String {
+    let script =
+        "git for-each-ref; git stash list; git reflog --all | wc -l; git log --all --format=%s";
+    String::from_utf8(shell(env, script).stdout).unwrap()
+}
+
+#[test]
+fn branches_and_stashes_that_a_run_destroys_come_back() {
+    if !sandboxed() {
+        return;
+    }
+    for (action, code) in [("rollback", 10), ("keep", 0)] {
+        let env = project();
+        let prepare = "git config user.name a && git config user.email a@example.com \
+            && git branch feature && git switch -q feature && git commit -q --allow-empty \
+            -m feature && git switch -q - && echo stashed > mine.txt && git stash -q";
+        let prepared = shell(&env, prepare);
+        assert!(prepared.status.success(), "{prepared:?}");
+        let before = references(&env);
+        let destroy = "import subprocess as s; s.run('git branch -D feature; git stash clear; \
+            git reflog expire --expire=now --all; git gc -q --prune=now', shell=True)";
+        let value = if code == 0 { "right" } else { "worse" };
+        let script = format!("echo {value} > value; python3 -c \"{destroy}\"");
+        let server = model(vec![bash(&script)]);
+        configure(&env, &server);
+        let contract = json!({
+            "verify": [{"command": "grep -q right value"}],
+            "attempts": {"rounds": 0},
+            "on_failure": action,
+        });
+        let (ended, stderr) = ended(spawn(command(&env, contract, &[])));
+        assert_eq!(ended, Some(code), "{action}: {stderr}");
+        if code == 0 {
+            // A plain undo in the directory finds the run.
+            assert_eq!(read(&env, "value"), "right\n");
+            let undone = env.out(&["undo"]);
+            assert!(undone.contains("restored value"), "{undone}");
+        }
+        assert_eq!(read(&env, "value"), "wrong\n", "{action}: {stderr}");
+        assert_eq!(references(&env), before, "{action}: {stderr}");
+    }
+}
