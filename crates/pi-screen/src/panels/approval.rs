@@ -1,5 +1,6 @@
-//! The question whether an action may run: what it is, why it is asked, and how far a yes reaches.
+//! The question whether an action may run: why it is asked, what it is, and how far a yes reaches.
 //!
+//! Nothing that was not shown can be approved: as long as lines are below, only a refusal counts.
 //! `content` lays the request out, this file handles keys.
 
 mod content;
@@ -9,25 +10,27 @@ mod tests;
 use std::time::{Duration, Instant};
 
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
-use pi_tui::input::{Input, Keymap};
-use pi_tui::list::{Item, ListEvent, SelectList};
+use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::{InputEvent, InputLine, Line, LineCache, Token, View};
 use tokio::sync::oneshot;
 
 use super::super::panel::{Panel, PanelEvent};
-use super::dialog_frame::{Hints, framed, inner};
+use super::dialog_frame::{Hints, framed, indented, inner};
 use super::scroll::Scroll;
 
 /// The time before keys count. Who types while the question appears has not read it.
 const UNREAD: Duration = Duration::from_millis(500);
 
-/// Rows of the panel and the footer besides the description and the scope.
-const OTHER_ROWS: usize = 15;
+/// Rows of the screen that the panel leaves to the footer and the line above it.
+const OTHER_ROWS: usize = 4;
+/// Least rows for the description with one row for each choice. With fewer, the choices share a line.
+const ROOMY: usize = 8;
 
 /// The question whether an action may run.
 pub(crate) struct ApprovalPanel {
     request: ApprovalRequest,
-    options: SelectList<Choice>,
+    choices: Vec<Choice>,
+    selected: usize,
     /// The line for a reason, while one is given.
     reason: Option<InputLine>,
     scroll: Scroll,
@@ -50,29 +53,67 @@ enum Choice {
     NoWithReason,
 }
 
+impl Choice {
+    fn approves(self) -> bool {
+        matches!(self, Self::Once | Self::Session | Self::Always)
+    }
+
+    /// Returns the key that chooses it, besides its number.
+    fn key(self) -> char {
+        match self {
+            Self::Once => 'y',
+            Self::Session => 's',
+            Self::Always => 'a',
+            Self::No => 'n',
+            Self::NoWithReason => 'r',
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Once => "Yes, once",
+            Self::Session => "Yes, for this session",
+            Self::Always => "Yes, always",
+            Self::No => "No",
+            Self::NoWithReason => "No, and give a reason",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Always => "always",
+            Self::No => "no",
+            Self::NoWithReason => "why",
+        }
+    }
+}
+
 impl ApprovalPanel {
     pub(crate) fn new(
         request: ApprovalRequest,
         answer: oneshot::Sender<Option<ApprovalDecision>>,
         keymap: &Keymap,
     ) -> Self {
-        let mut items = vec![Item::new(Choice::Once, "Yes, once")];
+        let mut choices = vec![Choice::Once];
         if !request.remembered.is_empty() {
-            items.push(Item::new(Choice::Session, "Yes, for this session"));
+            choices.push(Choice::Session);
         }
         if request.rule.is_some() {
-            items.push(Item::new(Choice::Always, "Yes, always"));
+            choices.push(Choice::Always);
         }
-        items.push(Item::new(Choice::No, "No"));
-        items.push(Item::new(Choice::NoWithReason, "No, and give a reason"));
-        let rows = items.len();
+        choices.extend([Choice::No, Choice::NoWithReason]);
+        // Nothing is selected that approves.
+        let selected = choices.iter().position(|choice| !choice.approves()).unwrap_or_default();
         let (up, down) = (keymap.label("tui.select.pageUp"), keymap.label("tui.select.pageDown"));
         let hints =
             [("↑↓", "navigate"), ("tui.select.confirm", "select"), ("tui.select.cancel", "no")];
         let reason_hints = [("tui.input.submit", "deny"), ("tui.select.cancel", "back")];
         Self {
             request,
-            options: SelectList::new(items, rows).with_letter_keys(),
+            choices,
+            selected,
             reason: None,
             scroll: Scroll::default(),
             scroll_keys: format!("{up}/{down}"),
@@ -85,6 +126,10 @@ impl ApprovalPanel {
     }
 
     fn choose(&mut self, choice: Choice) -> PanelEvent {
+        if choice.approves() && !self.scroll.is_read() {
+            // The rest comes first.
+            return PanelEvent::Changed;
+        }
         let decision = match choice {
             Choice::Once => ApprovalDecision::Once,
             Choice::Session => ApprovalDecision::Session,
@@ -136,39 +181,75 @@ impl ApprovalPanel {
 
     fn lines(&mut self, view: View<'_>) -> Vec<Line> {
         let inside = inner(view);
-        let selected = self.options.selected().map(|item| item.value);
-        let reach = match self.reason {
-            Some(_) => Vec::new(),
-            None => selected
-                .map(|choice| content::reach(choice, &self.request, inside))
-                .unwrap_or_default(),
-        };
-        let rows =
-            view.rows.saturating_sub(OTHER_ROWS + reach.len()).clamp(3, (view.rows / 2).max(3));
-        let mut body = content::title(&self.request, inside);
-        body.push(Line::new());
+        let title = content::title(&self.request, inside);
+        let most = view.rows.saturating_sub(OTHER_ROWS).max(4);
         let request = &self.request;
         let description = self.description.get(inside, || content::description(request, inside));
-        body.extend(self.scroll.visible(&description, rows, &self.scroll_keys, inside));
-        body.push(Line::new());
-        match &mut self.reason {
+        let answers = match self.reason {
+            Some(_) => (2, 2),
             None => {
-                body.extend(self.options.lines(inside));
-                body.push(Line::new());
-                body.extend(reach);
-                body.push(Line::new());
-                body.extend(self.hints.lines(inside));
+                (self.choices.len(), content::choices_in_line(&self.choices, true, inside).len())
             }
+        };
+        // Borders, empty lines and hints.
+        let frame = 2 + 3 + self.hints.lines(inside).len();
+        let roomy = most.saturating_sub(frame + title.len() + answers.0);
+        let small = most.saturating_sub(title.len() + answers.1);
+        // The small form is for what it shows at once, and for small screens.
+        let is_roomy = roomy >= description.len() || roomy >= ROOMY && small < description.len();
+        let rows = if is_roomy { roomy } else { small };
+        let mut body = title;
+        if is_roomy {
+            body.push(Line::new());
+        }
+        body.extend(self.scroll.visible(&description, rows, &self.scroll_keys, inside));
+        if is_roomy {
+            body.push(Line::new());
+        }
+        let is_read = self.scroll.is_read();
+        match &mut self.reason {
             Some(line) => {
                 let title = "What should the agent do instead?";
                 body.push(Line::styled(title, inside.theme.fg(Token::Accent)));
                 body.push(line.line(inside));
-                body.push(Line::new());
-                body.extend(self.reason_hints.lines(inside));
             }
+            None if is_roomy => {
+                body.extend(content::choices(&self.choices, self.selected, is_read, inside));
+            }
+            None => body.extend(content::choices_in_line(&self.choices, is_read, inside)),
         }
+        if !is_roomy {
+            return indented(&body, view).collect();
+        }
+        body.push(Line::new());
+        let hints = if self.reason.is_some() { &self.reason_hints } else { &self.hints };
+        body.extend(hints.lines(inside));
         framed(&body, view)
     }
+
+    /// Returns the choice that a key means: its letter or its number.
+    fn choice_of(&self, input: &Input) -> Option<Choice> {
+        let Input::Key(key) = input else { return None };
+        let typed = typed(key)?;
+        let number = typed.to_digit(10).and_then(|digit| usize::try_from(digit).ok());
+        let mut choices = self.choices.iter().enumerate();
+        let is_meant =
+            |(at, choice): &(usize, &Choice)| choice.key() == typed || number == Some(at + 1);
+        choices.find(is_meant).map(|(_, choice)| *choice)
+    }
+
+    fn move_by(&mut self, forward: bool) -> PanelEvent {
+        let count = self.choices.len();
+        let step = if forward { 1 } else { count - 1 };
+        self.selected = (self.selected + step) % count;
+        PanelEvent::Changed
+    }
+}
+
+/// Returns the character that a key types.
+fn typed(key: &Key) -> Option<char> {
+    let mut characters = key.text.as_deref()?.chars();
+    characters.next().filter(|_| characters.next().is_none())
 }
 
 impl Panel for ApprovalPanel {
@@ -188,15 +269,23 @@ impl Panel for ApprovalPanel {
         if let PanelEvent::Changed = self.scrolled(input, keymap) {
             return PanelEvent::Changed;
         }
+        if let Some(choice) = self.choice_of(input) {
+            return self.choose(choice);
+        }
         let Input::Key(key) = input else { return PanelEvent::Ignored };
-        match self.options.handle(key, keymap) {
-            ListEvent::Confirmed => match self.options.selected().map(|item| item.value) {
-                Some(choice) => self.choose(choice),
+        if keymap.is(key, "tui.select.up") || typed(key) == Some('k') {
+            self.move_by(false)
+        } else if keymap.is(key, "tui.select.down") || typed(key) == Some('j') {
+            self.move_by(true)
+        } else if keymap.is(key, "tui.select.confirm") {
+            match self.choices.get(self.selected) {
+                Some(choice) => self.choose(*choice),
                 None => PanelEvent::Ignored,
-            },
-            ListEvent::Cancelled => self.close(ApprovalDecision::Deny { reason: None }),
-            ListEvent::Moved => PanelEvent::Changed,
-            _ => PanelEvent::Ignored,
+            }
+        } else if keymap.is(key, "tui.select.cancel") {
+            self.close(ApprovalDecision::Deny { reason: None })
+        } else {
+            PanelEvent::Ignored
         }
     }
 }

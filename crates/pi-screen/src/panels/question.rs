@@ -5,11 +5,13 @@ use pi_tui::list::{Item, ListEvent, SelectList};
 use pi_tui::{Line, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
-use super::dialog_frame::{Hints, framed, inner};
+use super::dialog_frame::{Hints, framed, indented, inner};
 use super::scroll::Scroll;
 
 /// The most answers that are visible at once.
 const ROWS: usize = 10;
+/// Rows of the screen that a question leaves to the footer and the line above it.
+const OTHER_ROWS: usize = 4;
 
 /// A question with a list of answers.
 pub(crate) struct Question<T> {
@@ -59,14 +61,36 @@ impl<T: Clone> Question<T> {
         if !self.message.trim().is_empty() {
             head.extend(paragraphs(&self.message, inside));
         }
+        let hints = self.hints.lines(inside);
+        let answers = self.list.len().min(ROWS);
+        let shown = head.len().min(view.rows / 2);
+        // Borders, empty lines and hints.
+        if 2 + 4 + hints.len() + answers + shown + OTHER_ROWS / 2 > view.rows {
+            return self.small(&head, view);
+        }
+        self.list.set_rows(ROWS);
         let mut body = vec![Line::new()];
         body.extend(self.scroll.visible(&head, view.rows / 2, &self.scroll_keys, inside));
         body.push(Line::new());
         body.extend(self.list.lines(inside));
         body.push(Line::new());
-        body.extend(self.hints.lines(inside));
+        body.extend(hints);
         body.push(Line::new());
         framed(&body, view)
+    }
+
+    /// Returns the lines for a screen with few rows: the question is never above its top.
+    fn small(&mut self, head: &[Line], view: View<'_>) -> Vec<Line> {
+        let inside = inner(view);
+        let most = view.rows.saturating_sub(OTHER_ROWS).max(4);
+        let answers = self.list.len();
+        // Lists that do not fit take one more row for the position.
+        self.list.set_rows(if answers <= most / 2 { answers } else { (most / 2 - 1).max(1) });
+        let list = self.list.lines(inside);
+        let rows = most.saturating_sub(list.len());
+        let mut body = self.scroll.visible(head, rows, &self.scroll_keys, inside);
+        body.extend(list);
+        indented(&body, view).collect()
     }
 }
 

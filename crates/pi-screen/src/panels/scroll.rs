@@ -10,6 +10,11 @@ pub(super) struct Scroll {
     /// Rows and lines at the last frame, for the keys.
     rows: usize,
     count: usize,
+    /// Lines from the first one on that were shown at this width without a gap.
+    seen: usize,
+    width: usize,
+    /// Every line was shown.
+    is_read: bool,
 }
 
 impl Scroll {
@@ -24,23 +29,40 @@ impl Scroll {
     ) -> Vec<Line> {
         let rows = rows.max(2);
         self.count = lines.len();
+        if std::mem::replace(&mut self.width, view.width) != view.width {
+            self.seen = 0;
+        }
         if lines.len() <= rows {
-            (self.first, self.rows) = (0, rows);
+            (self.first, self.rows, self.is_read) = (0, rows, true);
             return lines.to_vec();
         }
         self.rows = rows - 1;
         self.first = self.first.min(self.last());
         let end = self.first + self.rows;
         let below = self.count - end;
+        if self.first <= self.seen {
+            self.seen = self.seen.max(end);
+        }
+        self.is_read |= self.seen >= self.count;
         let mut shown: Vec<Line> = lines.iter().skip(self.first).take(self.rows).cloned().collect();
         let position = format!("lines {}-{end} of {}", self.first + 1, self.count);
         let more = match below {
             0 => format!("{position} · {keys} to scroll"),
             _ => format!("↓ {below} more · {position} · {keys} to scroll"),
         };
+        let more = match below {
+            _ if Line::plain(more.as_str()).width() <= view.width => more,
+            0 => format!("↑ {keys}"),
+            _ => format!("↓ {below} more · {keys}"),
+        };
         let token = if below > 0 { Token::Warning } else { Token::Muted };
         shown.push(Line::styled(more, view.theme.fg(token)));
         shown
+    }
+
+    /// Returns true if every line was shown.
+    pub(super) fn is_read(&self) -> bool {
+        self.is_read
     }
 
     /// Scrolls by a key. Returns false if the key does not scroll or everything is visible.
@@ -48,7 +70,8 @@ impl Scroll {
         if self.count <= self.rows {
             return false;
         }
-        let page = self.rows.saturating_sub(1).max(1);
+        // Of a few rows, none is shown twice.
+        let page = if self.rows > 5 { self.rows - 1 } else { self.rows.max(1) };
         self.first = if keymap.is(key, "tui.select.pageDown") {
             (self.first + page).min(self.last())
         } else if keymap.is(key, "tui.select.pageUp") {

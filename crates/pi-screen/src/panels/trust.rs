@@ -124,6 +124,23 @@ mod tests {
     }
 
     #[test]
+    fn the_question_is_shown_at_every_size() {
+        for (width, rows) in [(40, 10), (40, 12), (60, 10), (80, 12), (80, 15), (80, 24)] {
+            let mut panel = ask("/home/user/proj");
+            let mut all = String::new();
+            for _ in 0..20 {
+                let text = shown(&mut panel, width, rows);
+                assert!(text.lines().count() + 2 <= rows, "{width}x{rows}\n{text}");
+                all.push_str(&text);
+                press(&mut panel, "pageDown");
+            }
+            for part in ["Trust project folder?", ".pi/extensions", "→ Trust"] {
+                assert!(all.contains(part), "{width}x{rows} {part}\n{all}");
+            }
+        }
+    }
+
+    #[test]
     fn the_root_is_not_offered() {
         let text = shown(&mut ask("/proj"), 70, 30);
         assert!(!text.contains("parent"), "{text}");

@@ -78,6 +78,11 @@ impl<T> SelectList<T> {
         self.list.select_where(|item| is_wanted(&item.value));
     }
 
+    /// Changes how many items are visible at most.
+    pub fn set_rows(&mut self, rows: usize) {
+        self.list.set_rows(rows);
+    }
+
     /// Returns the selected item; none if no item matches.
     pub fn selected(&self) -> Option<&Item<T>> {
         self.list.selected()

@@ -124,20 +124,23 @@ fn an_approval_lifts_the_sandbox_for_its_scope_only() {
     let mkdir = |name: &str| format!("mkdir {}", outside(name).display());
     let calls = [
         bash(&mkdir("one")),
+        // Another directory outside is asked about again.
         bash(&mkdir("two")),
-        bash(&format!("cat ~/.ssh/id_rsa; {}", mkdir("three"))),
+        bash(&format!("cat ~/.ssh/id_rsa; {}", mkdir("one"))),
         bash(&format!("cd / && {} && echo done", mkdir("four"))),
-        bash(&format!("{} && cat ~/.ssh/id_rsa", mkdir("five"))),
+        // The same command is covered.
+        bash(&mkdir("one")),
     ];
-    // The third and the fifth run in the sandbox, which denies the directory.
+    // The third runs in the sandbox, because not all of it was approved.
     let server = model(&env, &calls);
-    let asked =
-        with_answers(&env, &["--profile", "careful"], &["Yes, for this session", "No", "No"]);
-    assert_eq!(asked.len(), 3, "{asked:#?}");
+    let answers = ["Yes, for this session", "No", "No", "No"];
+    let asked = with_answers(&env, &["--profile", "careful"], &answers);
+    assert_eq!(asked.len(), 4, "{asked:#?}");
     let made: Vec<bool> =
-        ["one", "two", "three", "four", "five"].iter().map(|name| outside(name).exists()).collect();
+        ["one", "two", "four"].iter().map(|name| outside(name).exists()).collect();
     let results = results(&server);
-    assert_eq!(made, [true, true, false, true, false], "{results:#?}");
+    assert_eq!(made, [true, false, false], "{results:#?}");
+    assert!(results[4].contains("File exists"), "{results:#?}");
     assert!(!results.concat().contains("the private key"), "{results:#?}");
 }
 

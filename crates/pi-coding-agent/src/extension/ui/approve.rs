@@ -63,17 +63,19 @@ pub(crate) async fn approve_with_dialogs<U: Ui + ?Sized>(
 
 /// Returns the request as text. What would run is spelled out: the user decides about it.
 fn title(request: &ApprovalRequest) -> String {
-    let what = exact(&request.what);
     let mut text = match &request.wider {
-        None => format!("Allow {} to do this?\n\n{what}\n", request.tool),
+        None => format!("Allow {} to do this?\n", request.tool),
         Some(wider) => {
-            format!("The sandbox denied part of this command. Run it again {wider}?\n\n{what}\n")
+            format!("The sandbox denied part of this command. Run it again {wider}?\n")
         }
     };
+    // First, because the end of a long command may be out of sight.
     for reason in request.reasons() {
         text.push_str("\n- ");
         text.push_str(&reason);
     }
+    text.push_str("\n\n");
+    text.push_str(&exact(&request.what));
     if let Some(rule) = &request.rule {
         text.push_str("\n\nRule that \"always\" adds:\n\n");
         text.push_str(rule.trim_end());

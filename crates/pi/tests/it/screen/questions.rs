@@ -121,7 +121,10 @@ fn approvals_decide_about_commands() {
     screen.wait_for("Allow bash?");
     // Keys count when the question can have been read.
     screen.settle(std::time::Duration::from_millis(600));
-    screen.key("up");
+    // Nothing that approves is selected.
+    let shown = screen.shown();
+    assert!(shown.lines().any(|line| line.contains('→') && line.contains("No")), "{shown}");
+    screen.key("down");
     screen.key("enter");
     screen.wait_for("What should the agent do instead?");
     screen.text("list files instead");
