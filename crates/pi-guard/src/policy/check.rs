@@ -249,12 +249,7 @@ impl<'a> Checker<'a> {
             self.unknown(&text, why);
         }
         if let Some(damage) = damage {
-            let defaults = self.policy.defaults;
-            let decision = match damage.reach {
-                Reach::Workspace => defaults.destructive_inside,
-                Reach::Repository => defaults.destructive_repository,
-                _ => defaults.destructive,
-            };
+            let decision = damage.decision(self.policy.defaults);
             return self.part(&text, decision, damage.reason);
         }
         match &command.role {
@@ -308,7 +303,7 @@ impl<'a> Checker<'a> {
 
     /// Returns true if a command that destroys files of the workspace may destroy some that no
     /// checkpoint covers.
-    fn destroys_uncovered(&self, command: &Command) -> bool {
+    pub(super) fn destroys_uncovered(&self, command: &Command) -> bool {
         let (paths, names) = harm::named(command);
         let paths = paths.into_iter().flat_map(|text| self.candidates(text));
         let mut found = paths.flat_map(|path| (self.context.uncovered)(&path));

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use super::Defaults;
 use super::paths::Directories;
+use crate::Decision;
 use crate::programs::{self, Reach, Target, Trait, Writes};
 use crate::shell::{Analysis, Command, FOUND, RedirectAccess};
 use crate::word::Word;
@@ -17,6 +19,18 @@ pub(super) struct Damage {
     pub(super) reach: Reach,
     /// The reason shown to users.
     pub(super) reason: &'static str,
+}
+
+impl Damage {
+    /// Returns the decision of a profile about the damage.
+    pub(super) fn decision(&self, defaults: Defaults) -> Decision {
+        match self.reach {
+            Reach::Workspace => defaults.destructive_inside,
+            Reach::Repository => defaults.destructive_repository,
+            Reach::Uncovered | Reach::Outside | Reach::Remote => defaults.destructive,
+            Reach::Machine => Decision::Forbid,
+        }
+    }
 }
 
 /// Damage to files that no checkpoint covers.
