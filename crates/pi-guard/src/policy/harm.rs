@@ -127,22 +127,26 @@ pub(super) fn named(command: &Command) -> (Vec<&str>, Vec<&str>) {
         return (Vec::new(), Vec::new());
     }
     let arguments = command.words.get(1..).unwrap_or_default();
-    let known = |word: &'_ Word| match word {
-        Word::Literal { .. } => true,
-        Word::Unknown { prefix, .. } => !prefix.is_empty(),
-    };
-    let text = |word| match word {
-        &Word::Literal { ref text, .. } => text.as_str(),
-        Word::Unknown { prefix, .. } => prefix.as_str(),
-    };
-    let paths = operands(arguments).filter(|word| known(word)).map(text).collect();
+    let paths = operands(arguments).filter_map(known_start).collect();
     let mut names = Vec::new();
     if program.has(Trait::Searches) {
-        let pairs = arguments.windows(2);
-        let is_name = |pair: &&[Word]| matches!(pair[0].literal(), Some("-name" | "-iname"));
-        names.extend(pairs.filter(is_name).filter_map(|pair| pair[1].literal()));
+        for pair in arguments.windows(2) {
+            if let [option, name] = pair
+                && matches!(option.literal(), Some("-name" | "-iname"))
+            {
+                names.extend(name.literal());
+            }
+        }
     }
     (paths, names)
+}
+
+/// Returns the text of a word, or what is known of its start.
+fn known_start(word: &Word) -> Option<&str> {
+    match word {
+        Word::Literal { text, .. } => Some(text),
+        Word::Unknown { prefix, .. } => Some(prefix.as_str()).filter(|prefix| !prefix.is_empty()),
+    }
 }
 
 /// Returns true if a call by itself damages files.
