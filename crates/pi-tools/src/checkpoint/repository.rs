@@ -75,6 +75,9 @@ impl Restoration<'_> {
     }
 
     fn repository(&mut self, name: &str, changed: &[&String]) -> Result<(), CheckpointError> {
+        if changed.iter().all(|path| self.choice(path) == Choice::Leave) {
+            return Ok(());
+        }
         let directory = self.root.join(to_path(name));
         if is_behind_link(self.root, &directory) || directory.is_symlink() {
             self.conflict(name, ConflictReason::BehindLink);
@@ -144,11 +147,17 @@ impl Restoration<'_> {
         let is_packed = !self.expected.contains_key(&path) && !self.wanted.contains_key(&path)
             || self.wanted.contains_key(&packed)
                 && self.expected.get(&packed) != self.wanted.get(&packed);
-        let others = self.report.conflicts.len();
-        let is_chosen = self.is_chosen(&path);
-        let is_open = !is_chosen && self.report.conflicts.len() == others;
-        if !is_chosen && !(is_open && is_packed && self.is_chosen(&packed)) {
-            return Ok(());
+        let choice = match self.choice(&path) {
+            Choice::Leave if is_packed => self.choice(&packed),
+            choice => choice,
+        };
+        match choice {
+            Choice::Restore => {}
+            Choice::Leave => return Ok(()),
+            Choice::Conflict => {
+                self.conflict(&path, ConflictReason::Foreign);
+                return Ok(());
+            }
         }
         let now = references::current(directory, name).map_err(failed("read"))?;
         if now.as_ref() == after {
@@ -265,7 +274,7 @@ impl Restoration<'_> {
                 self.report.paths.push(path.to_owned());
             }
             Some(FileState::File { hash: None, .. }) => {
-                self.conflict(path, ConflictReason::TooLarge)
+                self.conflict(path, ConflictReason::TooLarge);
             }
             Some(FileState::File { .. }) => {
                 let content = self.bytes(self.wanted, path)?.unwrap_or_default();
@@ -315,17 +324,18 @@ impl Restoration<'_> {
         }
     }
 
+    fn choice(&self, path: &str) -> Choice {
+        let (before, after) = (self.expected.get(path).cloned(), self.wanted.get(path).cloned());
+        (self.choose)(&Change { path: path.to_owned(), before, after })
+    }
+
     /// Returns true if the caller wants a path to be restored.
     fn is_chosen(&mut self, path: &str) -> bool {
-        let (before, after) = (self.expected.get(path).cloned(), self.wanted.get(path).cloned());
-        match (self.choose)(&Change { path: path.to_owned(), before, after }) {
-            Choice::Restore => true,
-            Choice::Leave => false,
-            Choice::Conflict => {
-                self.conflict(path, ConflictReason::Foreign);
-                false
-            }
+        let choice = self.choice(path);
+        if choice == Choice::Conflict {
+            self.conflict(path, ConflictReason::Foreign);
         }
+        choice == Choice::Restore
     }
 
     fn conflict(&mut self, path: &str, reason: ConflictReason) {
