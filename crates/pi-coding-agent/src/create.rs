@@ -64,6 +64,9 @@ pub enum CreateError {
     /// The model cannot be found.
     #[error(transparent)]
     Model(#[from] SelectModelError),
+    /// The settings cannot be read, so the default model is unknown, and none is named.
+    #[error("the default model is unknown: {0}")]
+    UnknownDefault(Diagnostic),
     /// The session cannot be opened.
     #[error(transparent)]
     Session(#[from] SelectSessionError),
@@ -175,6 +178,7 @@ async fn assemble(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(AgentRuntime, Vec<Omission>), CreateError> {
     services.check_restrictions()?;
+    services.check_default_model()?;
     let options = Arc::clone(&services.options);
     let environment = options.environment();
     let invalid = invalid_flags(environment, &options.resources);

@@ -18,7 +18,7 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// The file is not valid JSON.
-    #[error("line {line}, column {column}: {problem}; correct the file; it is ignored until then")]
+    #[error("line {line}, column {column}: {problem}; correct the file")]
     Syntax {
         /// Path of the file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// The file is JSON of another structure.
-    #[error("{problem}; correct the file; it is ignored until then")]
+    #[error("{problem}; correct the file")]
     Shape {
         /// Path of the file.
         path: PathBuf,

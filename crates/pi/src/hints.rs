@@ -22,6 +22,9 @@ impl Hint for CreateError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Model(error) => error.hint(),
+            Self::UnknownDefault(_) => {
+                Some("correct the file, or choose a model for this run with --model".to_owned())
+            }
             Self::Session(error) => error.hint(),
             Self::Guard(error) => error.hint(),
             Self::Tools(error) => error.hint(),

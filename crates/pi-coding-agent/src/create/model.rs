@@ -12,7 +12,7 @@ use pi_protocol::{Model, ThinkingLevel};
 use pi_session::Outline;
 
 use super::services::Services;
-use super::{AgentOptions, CustomModel};
+use super::{AgentOptions, CreateError, CustomModel};
 use crate::Diagnostic;
 use crate::extension::RunMode;
 use crate::session::ScopedModel;
@@ -24,6 +24,21 @@ pub(super) struct ChosenModel {
     pub(super) level: Option<ThinkingLevel>,
     pub(super) scoped: Vec<ScopedModel>,
     pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl Services {
+    /// Checks that the settings could be read if they decide about the model. Another choice would
+    /// send the prompt to a provider that the user may not want.
+    pub(super) fn check_default_model(&self) -> Result<(), CreateError> {
+        let named = &self.options.model;
+        if named.custom.is_some() || named.requested.is_some() || named.scope.is_some() {
+            return Ok(());
+        }
+        match self.project().store().model_error() {
+            Some(problem) => Err(CreateError::UnknownDefault(problem.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Chooses the model of a session. `outline` describes the log of a resumed session.

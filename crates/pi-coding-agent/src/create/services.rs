@@ -192,6 +192,7 @@ impl Services {
         mut loaded: LoadedExtensions,
     ) -> Result<Built, CreateError> {
         self.check_restrictions()?;
+        self.check_default_model()?;
         loaded.load(&self.options, &self.resources.extensions).await;
         let LoadedExtensions { mut extensions, mut failures, .. } = loaded;
         self.check_loaded(&failures)?;

@@ -114,7 +114,14 @@ struct Layer {
     problems: Vec<Diagnostic>,
     /// Problem with a key that must not be ignored, or with a file that has one.
     guard_error: Option<Diagnostic>,
+    /// Problem that hides the choice of a model: a file without known content, or an invalid key.
+    model_error: Option<Diagnostic>,
+    /// The file was read at least once.
+    known: bool,
 }
+
+/// Keys that choose the model of a session.
+const MODEL_KEYS: [&str; 2] = ["defaultProvider", "defaultModel"];
 
 impl Layer {
     fn load(path: PathBuf, scope: SettingsScope) -> Self {
@@ -132,7 +139,12 @@ impl Layer {
                 self.problems.clear();
                 self.guard_error = Some(error.diagnostic());
             }
-            Some(Err(error)) => self.problems = vec![error.diagnostic()],
+            Some(Err(error)) => {
+                let mut problem = error.diagnostic();
+                self.model_error = (!self.known).then(|| problem.clone());
+                problem.message.push_str("; it is ignored until then");
+                self.problems = vec![problem];
+            }
             None => {}
         }
     }
@@ -151,7 +163,7 @@ impl Layer {
                 self.problems.push(warning(message));
             }
         }
-        self.guard_error = None;
+        (self.guard_error, self.model_error, self.known) = (None, None, true);
         for InvalidEntry { key, problem } in prune(&mut self.valid) {
             if must_be_valid(&key) {
                 let message = format!("`{key}`: {problem}; correct or remove it");
@@ -159,7 +171,11 @@ impl Layer {
                 continue;
             }
             let message = format!("`{key}` is ignored: {problem}; correct or remove it");
-            self.problems.push(warning(message));
+            let problem = warning(message);
+            if MODEL_KEYS.contains(&key.as_str()) {
+                self.model_error = Some(problem.clone());
+            }
+            self.problems.push(problem);
         }
     }
 
@@ -296,6 +312,14 @@ impl SettingsStore {
     pub fn guard_error(&self) -> Option<&Diagnostic> {
         let project = if self.trusted { self.project.guard_error.as_ref() } else { None };
         self.guard_error.as_ref().or(self.user.guard_error.as_ref()).or(project)
+    }
+
+    /// Returns the problem because of which it is unknown whether the files choose a model. A
+    /// session that is started without one must not choose another then: the prompt would go to a
+    /// provider that the user may not want.
+    pub fn model_error(&self) -> Option<&Diagnostic> {
+        let project = if self.trusted { self.project.model_error.as_ref() } else { None };
+        self.user.model_error.as_ref().or(project)
     }
 
     /// Returns the keys of the files that have no effect in this version.

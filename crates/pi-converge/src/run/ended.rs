@@ -52,7 +52,7 @@ impl From<&CreateError> for Ended {
             CreateError::Guard(GuardError::Sandbox(_)) | CreateError::UnsandboxedExecutor(_) => {
                 Outcome::SandboxUnavailable
             }
-            CreateError::Guard(_) => Outcome::Configuration,
+            CreateError::Guard(_) | CreateError::UnknownDefault(_) => Outcome::Configuration,
             CreateError::Tools(_)
             | CreateError::Resource(_)
             | CreateError::UnknownFlag(_)

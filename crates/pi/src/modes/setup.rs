@@ -66,7 +66,7 @@ impl Refused {
 
     /// Returns the failure, after what may have caused it was reported on stderr.
     pub(super) fn into_failure(self) -> Failure {
-        let NotCreated { error, diagnostics, mut omissions, .. } = match self {
+        let NotCreated { error, mut diagnostics, mut omissions, .. } = match self {
             Self::Failed(failure) => return failure,
             Self::Package(error) => {
                 return Failure::new(error.to_string(), Exit::Failed).with_hint(error.hint());
@@ -76,6 +76,10 @@ impl Refused {
         // The error itself reports it.
         if let CreateError::Guard(GuardError::Omitted { omission, .. }) = &error {
             omissions.retain(|one| one != omission);
+        }
+        if let CreateError::UnknownDefault(problem) = &error {
+            let reports = |one: &Diagnostic| one.message.starts_with(&problem.message);
+            diagnostics.retain(|one| one.path != problem.path || !reports(one));
         }
         let message = match &error {
             CreateError::UnknownFlag(name) => unknown_long(name),
@@ -166,6 +170,7 @@ fn check_directories(arguments: &Arguments, environment: &Environment) -> Result
 fn exit(error: &CreateError) -> Exit {
     match error {
         CreateError::Model(_) => Exit::NoModel,
+        CreateError::UnknownDefault(_) => Exit::Configuration,
         CreateError::Guard(error) => guard_exit(error),
         CreateError::Tools(_)
         | CreateError::Resource(_)

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::ServerEnv;
+use super::{ServerEnv, finish};
 
 const TORN: &[u8] = b"{\"torn\": {\"a\": \"b";
 const NOT_UTF8: &[u8] = b"{\"a\": \"\xff\xfe\"}";
@@ -48,6 +48,56 @@ fn a_broken_file_is_reported_and_left_alone() {
             result.assert_stderr(&[path.to_str().unwrap()]);
         }
         assert_eq!(fs::read(&path).unwrap(), *content, "{name}");
+    }
+}
+
+/// Settings that cannot be read may name a default model, so no other model gets the prompt.
+#[test]
+fn unreadable_settings_choose_no_other_model() {
+    let model = r#""defaultProvider": "mock", "defaultModel": "m1""#;
+    let contents = [
+        format!("{{{model},}}"),
+        format!("// mine\n{{{model}}}"),
+        "[]".to_owned(),
+        r#"{"defaultProvider": "mock", "defaultModel": 5}"#.to_owned(),
+        r#"{"defaultProvider": ["mock"]}"#.to_owned(),
+    ];
+    let modes: &[&[&str]] = &[
+        &["-p", "Hello"],
+        &["--mode", "json", "Hello"],
+        &["--mode", "rpc"],
+        &["--continue", "-p", "Hello"],
+    ];
+    for content in &contents {
+        for mode in modes {
+            let env = ServerEnv::with_answer();
+            let path = env.write("settings.json", content);
+            let mut command = env.command(mode);
+            // Another provider could be used.
+            command.env("ANTHROPIC_API_KEY", "key");
+            let result = finish(command, b"\n");
+            let told = [path.to_str().unwrap(), "the default model is unknown", "--model"];
+            result.assert_failed(6, &told);
+            assert!(env.server.requests().is_empty(), "{content} {mode:?}");
+            assert!(env.sessions().is_empty(), "{content} {mode:?}");
+        }
+        let env = ServerEnv::with_answer();
+        env.write("settings.json", content);
+        let result = env.run(&["--model", "mock/m1", "-p", "Hello"]);
+        result.assert_answered(&["ignored"]);
+    }
+}
+
+/// The file of a project decides only if the project is trusted.
+#[test]
+fn unreadable_settings_of_a_project_count_if_it_is_trusted() {
+    for (trust, code) in [("--approve", 6), ("--no-approve", 0)] {
+        let env = ServerEnv::with_answer();
+        let directory = env.project().join(".pi");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("settings.json"), "{,}").unwrap();
+        let result = env.run(&[trust, "-p", "Hello"]);
+        assert_eq!(result.code, Some(code), "{result:?}");
     }
 }
 
