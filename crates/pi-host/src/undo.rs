@@ -1,11 +1,15 @@
 //! Undo and redo: take back and repeat the file changes of runs.
 //!
 //! [`Candidate`] finds the session of a directory whose run is undone; [`preview`] and [`apply`] are
-//! the two steps for a session that is known.
+//! the two steps for a session that is known. [`rewind()`] moves the files, the conversation or both
+//! back in a session that is open, and tells the model what it could not know.
 
 mod candidate;
+mod note;
 mod preview;
+mod rewind;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
@@ -17,7 +21,11 @@ use crate::export::ExportError;
 use crate::sessions::FindError;
 
 pub use candidate::{Candidate, Run};
+pub use note::{NOTE_TYPE, append_note};
 pub use preview::{Preview, apply, preview};
+pub use rewind::{
+    RewindError, RewindPlan, RewindScope, Rewound, plan_redo, plan_rewind, plan_undo, rewind,
+};
 
 /// The direction in which checkpoints are restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +74,24 @@ pub struct Restored {
     pub files: Vec<RestoredFile>,
     /// Files that were left alone, with the reason.
     pub conflicts: Vec<Conflict>,
+    /// The reason why only the later ones of several runs were restored.
+    pub stopped: Option<CheckpointError>,
+}
+
+impl Restored {
+    /// Adds the result of the run before.
+    fn add(&mut self, earlier: Self) {
+        for file in earlier.files {
+            // The state before the earlier run is the one that stays.
+            self.files.retain(|known| known.path != file.path);
+            self.files.push(file);
+        }
+        for conflict in earlier.conflicts {
+            if self.conflicts.iter().all(|known| known.path != conflict.path) {
+                self.conflicts.push(conflict);
+            }
+        }
+    }
 }
 
 /// A file that undo or redo changed.
@@ -93,7 +119,7 @@ fn restore(
     let files = report.paths.into_iter();
     let files =
         files.map(|path| RestoredFile { verb: verb(&path, &changes, direction), path }).collect();
-    Ok(Restored { files, conflicts: report.conflicts })
+    Ok(Restored { files, conflicts: report.conflicts, stopped: None })
 }
 
 fn verb(path: &str, changes: &[Change], direction: Direction) -> &'static str {
@@ -121,15 +147,19 @@ fn run_of(
 }
 
 /// Returns the difference between the files as they are and a checkpoint, for the files that
-/// changed between two checkpoints.
+/// changed between two checkpoints and are among `paths`.
 fn difference(
     checkpoints: &Checkpoints,
     root: &Path,
     from: usize,
     to: usize,
+    paths: &BTreeSet<String>,
 ) -> Result<String, CheckpointError> {
     let mut text = String::new();
     for change in checkpoints.diff(from, to)? {
+        if !paths.contains(&change.path) {
+            continue;
+        }
         let now = match change.before {
             Some(FileState::File { .. }) => std::fs::read(root.join(&change.path)).ok(),
             _ => None,

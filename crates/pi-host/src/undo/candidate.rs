@@ -146,7 +146,9 @@ impl Candidate {
     /// Returns the changes that undo would make, as a unified diff with a heading per file.
     pub fn difference(&self) -> Result<String, CheckpointError> {
         let (from, to) = run_of(&self.checkpoints, Direction::Undo)?;
-        difference(&self.checkpoints, &self.root, from, to)
+        let changes = self.checkpoints.diff(from, to)?;
+        let paths = changes.into_iter().map(|change| change.path).collect();
+        difference(&self.checkpoints, &self.root, from, to, &paths)
     }
 }
 

@@ -6,4 +6,5 @@ mod clients;
 mod env;
 mod feed;
 mod pool;
+mod rewind;
 mod ui_hub;

@@ -7,7 +7,7 @@ use std::io::{BufWriter, Write as _};
 
 use pi_base::text::{line, one_line};
 use pi_host::sessions::{SessionStore, title};
-use pi_host::undo::{Candidate, Direction, UndoError};
+use pi_host::undo::{Candidate, Direction, UndoError, append_note};
 
 use super::plain::{self, PlainWriter};
 use super::{CommandResult, Failure, sessions, success};
@@ -106,6 +106,11 @@ fn restore(
     out.flush()?;
     for conflict in &restored.conflicts {
         note(&format!("left alone {}: {}", one_line(&conflict.path), conflict.reason));
+    }
+    if let Some(text) = restored.note(direction, &run.label)
+        && let Err(error) = append_note(&candidate.session.path, &text)
+    {
+        note(&format!("the model of the session is not told of this: {error}"));
     }
     Ok(if restored.conflicts.is_empty() { Exit::Completed } else { Exit::Failed }.into())
 }

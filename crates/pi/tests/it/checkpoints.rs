@@ -110,3 +110,36 @@ fn a_session_that_begins_with_a_file_has_the_words_of_the_user_as_its_title() {
     assert!(html.contains("<title>Explain **this** file"), "title");
     assert!(html.contains("Explain <strong>this</strong> file"), "prose");
 }
+
+/// The context still says that the file was written; without a note, the model would believe it.
+#[test]
+fn the_model_is_told_that_the_user_took_its_changes_back() {
+    let env = TestEnv::new();
+    fs::write(env.project().join("old.txt"), "before\n").unwrap();
+    let calls = [
+        ("write", json!({"path": "new.txt", "content": "x"})),
+        ("write", json!({"path": "old.txt", "content": "after\n"})),
+    ];
+    let _server = model(&env, &calls);
+    env.out(&["-p", "Write some files"]);
+    env.out(&["undo"]);
+    assert_eq!(fs::read_to_string(env.project().join("old.txt")).unwrap(), "before\n");
+    let told = |prompt: &str| {
+        let server = model(&env, &[]);
+        env.out(&["-c", "-p", prompt]);
+        let messages = server.requests()[0]["messages"].clone();
+        messages.as_array().unwrap().iter().map(Value::to_string).collect::<Vec<_>>()
+    };
+    let messages = told("What is in old.txt?");
+    let [.., note, prompt] = messages.as_slice() else { panic!("{messages:?}") };
+    assert!(prompt.contains("What is in old.txt?"), "{prompt}");
+    for words in ["took back", "Write some files", "removed new.txt", "restored old.txt"] {
+        assert!(note.contains(words), "{words}: {note}");
+    }
+    // The note is an entry of the log: it stays, and is not repeated.
+    let messages = told("And now?");
+    assert_eq!(messages.iter().filter(|one| one.contains("took back")).count(), 1);
+    env.out(&["undo", "--redo"]);
+    let messages = told("And after redo?");
+    assert!(messages.iter().any(|one| one.contains("repeated the file changes")), "{messages:?}");
+}

@@ -1,15 +1,15 @@
 //! `/tree`: shows all branches of the session and moves between them.
 
-use std::time::Instant;
-
 use pi_coding_agent::session::Navigation;
+use pi_host::undo::{RewindPlan, RewindScope, plan_rewind};
 
-use crate::activity::Work;
+use super::undo;
 use crate::app::App;
 use crate::app::clipboard;
 use crate::panels::entry::Entry;
 use crate::panels::question::Question;
 use crate::panels::tree::{Answer, TreePanel};
+use crate::panels::undo::UndoPanel;
 
 /// Treatment of the branch that is left.
 #[derive(Clone, Copy)]
@@ -32,10 +32,7 @@ fn open(app: &mut App, at: Option<&str>) {
         Err(error) => return app.error(error.to_string()),
     };
     app.panels.open_then(panel, |app, answer| match answer {
-        Answer::Go { entry } if app.settings.settings().branch_summary.skip_prompt => {
-            navigate(app, entry, Navigation::default());
-        }
-        Answer::Go { entry } => ask_for_summary(app, entry),
+        Answer::Go { entry } => plan(app, entry),
         Answer::Stay => app.status("The session is at this entry already"),
         Answer::Copy(text) => clipboard::copy(app, &text),
         Answer::Label { entry, label } => {
@@ -46,7 +43,35 @@ fn open(app: &mut App, at: Option<&str>) {
     });
 }
 
-fn ask_for_summary(app: &mut App, entry: String) {
+/// Looks for file changes of the messages that are left, and asks about them.
+fn plan(app: &mut App, entry: String) {
+    let (session, store) = (app.session.clone(), undo::store(app));
+    let work = move || plan_rewind(&session, &store, &entry).map_err(|error| (entry, error));
+    app.tasks.spawn_blocking(work, |app, planned| match planned {
+        Ok(plan) => match &plan.files {
+            None => ask_for_summary(app, plan, RewindScope::Conversation),
+            Some(preview) => {
+                let panel = UndoPanel::leave(preview, &app.keymap);
+                app.panels.open_then(panel, move |app, scope| match scope {
+                    RewindScope::Files => {
+                        undo::rewind(app, plan.clone(), scope, Navigation::default());
+                    }
+                    scope => ask_for_summary(app, plan.clone(), scope),
+                });
+            }
+        },
+        // The conversation can move without its files.
+        Err((entry, error)) => {
+            app.warning(format!("The files cannot be restored: {error}"));
+            ask_for_summary(app, RewindPlan::conversation(entry), RewindScope::Conversation);
+        }
+    });
+}
+
+fn ask_for_summary(app: &mut App, plan: RewindPlan, scope: RewindScope) {
+    if app.settings.settings().branch_summary.skip_prompt {
+        return undo::rewind(app, plan, scope, Navigation::default());
+    }
     let answers = vec![
         (Some(Summary::No), "No summary"),
         (Some(Summary::Standard), "Summarize"),
@@ -55,55 +80,23 @@ fn ask_for_summary(app: &mut App, entry: String) {
     let title = "Summarize the branch that you leave?";
     let question = Question::with_answers(title, "", answers, None, &app.keymap);
     app.panels.open_then(question, move |app, answer| {
-        let entry = entry.clone();
+        let plan = plan.clone();
+        let navigation = Navigation::default();
         match answer {
             // Back to the tree, so that another entry can be selected.
-            None => open(app, Some(&entry)),
-            Some(Summary::No) => navigate(app, entry, Navigation::default()),
-            Some(Summary::Standard) => navigate(app, entry, Navigation::default().summarize(true)),
-            Some(Summary::OwnInstructions) => ask_for_instructions(app, entry),
+            None => open(app, plan.entry.as_deref()),
+            Some(Summary::No) => undo::rewind(app, plan, scope, navigation),
+            Some(Summary::Standard) => undo::rewind(app, plan, scope, navigation.summarize(true)),
+            Some(Summary::OwnInstructions) => ask_for_instructions(app, plan, scope),
         }
     });
 }
 
-fn ask_for_instructions(app: &mut App, entry: String) {
+fn ask_for_instructions(app: &mut App, plan: RewindPlan, scope: RewindScope) {
     let question = Entry::new("Instructions for the summary", &app.keymap);
     app.panels.open_then(question, move |app, instructions| {
         let instructions = Some(instructions.trim().to_owned()).filter(|text| !text.is_empty());
         let navigation = Navigation::default().summarize(true).instructions(instructions);
-        navigate(app, entry.clone(), navigation);
-    });
-}
-
-/// Moves to an entry. The events of the session rebuild the transcript.
-fn navigate(app: &mut App, entry: String, navigation: Navigation) {
-    let summarizes = navigation.summarize;
-    if summarizes {
-        app.activity.set(Work::Summarizing, Instant::now());
-    }
-    let session = app.session.clone();
-    let moved = async move { session.navigate(&entry, navigation).await };
-    app.tasks.spawn(moved, move |app, result| {
-        if summarizes {
-            app.activity.set(Work::Idle, Instant::now());
-        }
-        match result {
-            Ok(moved) if moved.cancelled && summarizes => {
-                app.status("Summary cancelled; the session stays where it was");
-            }
-            Ok(moved) if moved.cancelled => {
-                app.status("An extension kept the session where it was");
-            }
-            Ok(moved) => {
-                if let Some(text) = moved.text
-                    && app.editor.is_empty()
-                {
-                    app.editor.set_text(&text);
-                }
-                app.footer.refresh(&app.session);
-                app.status("Navigated to the selected entry");
-            }
-            Err(error) => app.error(error.to_string()),
-        }
+        undo::rewind(app, plan.clone(), scope, navigation);
     });
 }
