@@ -176,6 +176,7 @@ pub async fn run(
     if contract.record && matches!(options.tape, Tape::Off) {
         let mut header = Header::new(&options.version, &contract, options.agent.environment());
         header.resources = state.resources.clone();
+        header.background = options.agent.tools.selection.background;
         let created = Recorder::create(directory.path(), header);
         let recorder = created
             .map_err(|RecordError { path, source }| DirectoryError::io("write", &path)(source))?;

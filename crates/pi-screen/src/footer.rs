@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pi_ai::{ThinkingLevel, Usage};
 use pi_coding_agent::session::AgentSession;
+use pi_tools::BackgroundProcesses;
 use pi_tui::{Line, Style, Token, View, text};
 
 /// Tokens and cost of a session, over all branches.
@@ -53,6 +55,8 @@ pub(super) struct Footer {
     pub(super) thinking: Option<ThinkingLevel>,
     /// Number of providers whose models can be used; several are named.
     pub(super) providers: usize,
+    /// Background processes of the session, if it can have any.
+    pub(super) background: Option<Arc<BackgroundProcesses>>,
     /// Texts that extensions set, by key.
     pub(super) statuses: std::collections::BTreeMap<String, String>,
 }
@@ -63,6 +67,7 @@ impl Footer {
         let model = session.model();
         self.name = session.name();
         self.cwd = session.workspace().cwd().to_owned();
+        self.background = session.workspace().background().cloned();
         self.provider = model.as_ref().map(|model| model.provider.clone());
         self.model = model.as_ref().map(|model| model.id.clone());
         self.thinking =
@@ -114,6 +119,11 @@ impl Footer {
         }
         if let Some(name) = &self.name {
             place.push_str(&format!(" • {}", text::plain(name)));
+        }
+        match self.background.as_ref().map_or(0, |processes| processes.running()) {
+            0 => {}
+            1 => place.push_str(" • 1 process"),
+            count => place.push_str(&format!(" • {count} processes")),
         }
         text::truncate(&Line::styled(place, dim), width, "...")
     }

@@ -11,6 +11,7 @@ pub(super) mod fork;
 mod frame;
 pub(super) mod login;
 pub(super) mod model;
+pub(super) mod processes;
 pub(super) mod providers;
 pub(super) mod question;
 pub(super) mod resources;

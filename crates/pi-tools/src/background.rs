@@ -77,8 +77,8 @@ impl BackgroundInfo {
 }
 
 impl BackgroundState {
-    /// Describes the state for the model.
-    pub(crate) fn describe(self) -> String {
+    /// Describes the state, as the rest of a sentence about the process.
+    pub fn describe(self) -> String {
         match self {
             Self::Running => "is running".to_owned(),
             Self::Exited(Some(code)) => format!("exited with code {code}"),
@@ -146,6 +146,14 @@ impl BackgroundProcesses {
     pub fn list(&self) -> Vec<BackgroundInfo> {
         let entries = lock(&self.entries);
         entries.by_id.iter().map(|(id, entry)| entry.info(*id)).collect()
+    }
+
+    /// Returns the number of processes that run.
+    pub fn running(&self) -> usize {
+        let entries = lock(&self.entries);
+        let is_running =
+            |id: &BackgroundId, entry: &Entry| entry.info(*id).state == BackgroundState::Running;
+        entries.by_id.iter().filter(|(id, entry)| is_running(id, entry)).count()
     }
 
     /// Returns one process of the list.

@@ -4,6 +4,7 @@
 //! on a terminal must remove them first.
 
 mod detached;
+mod left;
 mod report;
 mod shell;
 mod spill;
@@ -154,6 +155,7 @@ async fn execute(
         spill: Spill::new(workspace.bash()),
         cancel: &invocation.cancel,
         progress: Progress::Updates(&invocation.updates, &invocation.budget),
+        can_keep: workspace.background().is_some(),
     };
     let (end, mut notes) = run.until_end(process.exit, process.tree, started, limit).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
@@ -186,6 +188,8 @@ struct Run<'a> {
     spill: Spill,
     cancel: &'a CancelToken,
     progress: Progress<'a>,
+    /// The model can start background processes.
+    can_keep: bool,
 }
 
 /// Receivers of output while a command runs.
@@ -210,7 +214,12 @@ impl Run<'_> {
         if end == CommandEnd::Aborted {
             self.report_abort(started);
         }
-        let notes = timeout(KILL_WAIT, tree.kill()).await.unwrap_or_default();
+        let left = match end {
+            CommandEnd::Exited(_) | CommandEnd::Lost(_) => tree.running(),
+            CommandEnd::Aborted | CommandEnd::TimedOut(_) => Vec::new(),
+        };
+        let mut notes = timeout(KILL_WAIT, tree.kill()).await.unwrap_or_default();
+        notes.extend(left::note(&left, self.can_keep));
         // No process can write any more, so this ends at once.
         let _ = timeout(QUIET_PERIOD, async { while self.read_chunk().await {} }).await;
         (end, notes)

@@ -23,6 +23,9 @@ pub struct ToolSelection {
     pub choice: Option<ToolChoice>,
     /// Names and patterns of tools to leave out, applied last.
     pub exclude: Vec<String>,
+    /// Adds the tools for background processes to the default tools of new sessions. For programs
+    /// whose sessions last longer than a command, such as a screen.
+    pub background: bool,
 }
 
 /// A list of tools as `--tools` takes it: either names or changes, never both.
@@ -80,7 +83,7 @@ impl ToolSelection {
             Some(ToolChoice::Only(names)) => {
                 names.iter().cloned().chain(builtin.iter().map(name)).collect()
             }
-            Some(ToolChoice::Change(_)) | None => self.default_names(settings),
+            Some(ToolChoice::Change(_)) | None => self.default_names(settings, self.background),
         };
         active.extend(custom.iter().map(name));
         let tools: Vec<_> = builtin.into_iter().chain(custom).collect();
@@ -107,11 +110,14 @@ impl ToolSelection {
     }
 
     /// Returns the names of the tools that are active unless a list of names selects others.
-    fn default_names(&self, settings: &Settings) -> Vec<String> {
+    fn default_names(&self, settings: &Settings, background: bool) -> Vec<String> {
         let mut names = if self.none || self.no_builtin {
             Vec::new()
         } else {
-            settings.default_tools().unwrap_or_else(default_tools)
+            let mut names = default_tools();
+            let more = toolset::BUILTIN_TOOLS.iter().filter(|tool| tool.needs_background);
+            names.extend(more.filter(|_| background).map(|tool| tool.name.to_owned()));
+            settings.tools_from(names)
         };
         self.changes().iter().for_each(|change| change.apply(&mut names));
         names
@@ -125,7 +131,9 @@ impl ToolSelection {
         declared: &[Tool],
         property: impl Fn(&Builtin) -> bool,
     ) -> bool {
-        let names = self.default_names(settings);
+        // A resumed session keeps its own tools.
+        let is_new = declared.is_empty() || !self.restores();
+        let names = self.default_names(settings, self.background && is_new);
         let filter = self.filter();
         toolset::BUILTIN_TOOLS.iter().any(|builtin| {
             let restored = || declared.iter().any(|tool| tool.name == builtin.name);

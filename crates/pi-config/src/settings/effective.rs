@@ -44,17 +44,23 @@ impl Settings {
 
     /// Returns the names of the active tools; `None` if the settings do not name any.
     pub fn default_tools(&self) -> Option<Vec<String>> {
-        let entries = self.default_tools.as_ref()?;
+        self.default_tools.as_ref()?;
+        Some(self.tools_from(default_tools()))
+    }
+
+    /// Returns the tools of new sessions, where `defaults` are those of a user who names none.
+    pub fn tools_from(&self, defaults: Vec<String>) -> Vec<String> {
+        let Some(entries) = self.default_tools.as_ref() else { return defaults };
         let names = entries.iter().filter(|entry| ToolChange::parse(entry).is_none());
         let mut tools: Vec<String> = names.cloned().collect();
         // An empty list is not a modification: it asks for no tools.
         if tools.is_empty() && !entries.is_empty() {
-            tools = default_tools();
+            tools = defaults;
         }
         for change in ToolChange::parse_all(entries) {
             change.apply(&mut tools);
         }
-        Some(tools)
+        tools
     }
 
     /// Returns the limits of a run.

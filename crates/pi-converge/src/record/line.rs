@@ -73,6 +73,9 @@ pub struct Header {
     /// Prompts, skills and extensions of the command line.
     #[serde(default)]
     pub resources: ResourceFlags,
+    /// The agent had background processes by default.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
     /// Working directory of the agent.
     pub cwd: PathBuf,
     /// Home directory of the user.
@@ -91,6 +94,7 @@ impl Header {
             started: jiff::Timestamp::now().to_string(),
             contract: Box::new(contract.clone()),
             resources: ResourceFlags::default(),
+            background: false,
             cwd: environment.cwd.clone(),
             home: environment.home.clone(),
             agent_directory: environment.agent_directory.clone(),

@@ -22,6 +22,7 @@ mod model;
 mod name;
 mod new;
 mod packages;
+mod processes;
 mod quit;
 mod reload;
 mod resume;
@@ -111,8 +112,9 @@ pub(crate) const COMMANDS: &[Command] = &[
         .hidden(),
     // With servers, the session has this command, and the menu shows it.
     Command::new("mcp", "Shows MCP servers", mcp::run).fallback(),
-    Command::new("undo", "Takes back the file changes of the last run", undo::undo),
+    Command::new("undo", "Takes back the last run: files, conversation or both", undo::undo),
     Command::new("redo", "Repeats file changes that were taken back", undo::redo),
+    Command::new("processes", "Background processes: output, ending one", processes::run),
     Command::new("demo", "Shows pi at work without a key", demo::run),
     Command::new("debug", "Writes a file about the screen", debug::run).hidden(),
 ];

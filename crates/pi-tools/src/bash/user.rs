@@ -70,6 +70,7 @@ pub async fn run_command(
             chunks: Some(chunks),
             ..UserOutput::default()
         })),
+        can_keep: false,
     };
     let (end, notes) = Box::pin(run.until_end(process.exit, process.tree, started, None)).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());

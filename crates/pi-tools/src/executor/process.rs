@@ -151,13 +151,14 @@ pub struct ProcessTree {
     terminate: Option<Box<dyn Fn() + Send + Sync>>,
     gone: BoxFuture<'static, ()>,
     notes: Option<BoxFuture<'static, Vec<String>>>,
+    running: Option<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
 }
 
 impl ProcessTree {
     /// A tree of processes that are killed when `lease` is dropped; `gone` resolves after that,
     /// when no process is left.
     pub fn new(lease: impl Any + Send + Sync, gone: BoxFuture<'static, ()>) -> Self {
-        Self { lease: Box::new(lease), terminate: None, gone, notes: None }
+        Self { lease: Box::new(lease), terminate: None, gone, notes: None, running: None }
     }
 
     /// Adds the way to ask the processes to exit. It must not keep the lease alive.
@@ -172,6 +173,21 @@ impl ProcessTree {
         if let Some(terminate) = &self.terminate {
             terminate();
         }
+    }
+
+    /// Adds the source of the processes that run.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn with_running(
+        self,
+        running: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { running: Some(Box::new(running)), ..self }
+    }
+
+    /// Returns the command lines of the processes that run, if the executor knows them. Those in a
+    /// sandbox end with its first process.
+    pub(crate) fn running(&self) -> Vec<String> {
+        self.running.as_ref().map(|running| running()).unwrap_or_default()
     }
 
     /// Adds a source of notes about the processes, which is asked when they are gone.

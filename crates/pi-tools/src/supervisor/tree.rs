@@ -64,6 +64,40 @@ fn signal(id: u32, signal: Signal) {
     }
 }
 
+/// Returns the command lines of all descendants of a process that still run. Those in a PID
+/// namespace of their own are left out: they end with the first process there. Cheaper than a list
+/// of all processes: it is asked for after every command.
+pub(crate) fn command_lines(of: u32) -> Vec<String> {
+    let mut next: Vec<u32> = children(of);
+    let mut lines = Vec::new();
+    let namespaces = pid_namespaces(of);
+    while let Some(id) = next.pop() {
+        if pid_namespaces(id) != namespaces {
+            continue;
+        }
+        next.extend(children(id));
+        // A process that ended has none.
+        let Ok(line) = fs::read(format!("/proc/{id}/cmdline")) else { continue };
+        let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
+        if !words.is_empty() {
+            lines.push(words.join(" "));
+        }
+    }
+    lines
+}
+
+/// Returns the children of all threads of a process.
+fn children(of: u32) -> Vec<u32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{of}/task")) else { return Vec::new() };
+    let texts =
+        threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    let ids = texts.flat_map(|text| {
+        text.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>()
+    });
+    ids.collect()
+}
+
 /// Returns all visible processes; none without `/proc`.
 fn processes() -> BTreeMap<u32, ProcessInfo> {
     let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };

@@ -71,7 +71,13 @@ async fn no_process_is_left_when_a_command_returns() {
     for command in LEFT_BEHIND {
         let marker = marker();
         let workspace = workspace(Path::new("/"), marked_settings(&marker));
-        assert_eq!(run(&workspace, &format!("{command}\necho ready")).await, "ready\n");
+        let result = run(&workspace, &format!("{command}\necho ready")).await;
+        assert!(result.starts_with("ready\n"), "{command}: {result}");
+        // The last one may be between two processes.
+        if command.contains("1000") {
+            let told = "that the command left running";
+            assert!(result.contains(told) && result.contains("sleep 1000"), "{command}: {result}");
+        }
         assert!(marked(&marker).is_empty(), "{command}");
     }
 }
@@ -81,7 +87,7 @@ async fn endless_background_output_does_not_delay_the_command() {
     let marker = marker();
     let workspace = workspace(Path::new("/"), marked_settings(&marker));
     let found = run(&workspace, "setsid yes & exit 3").await;
-    assert!(found.ends_with("Command exited with code 3"), "{found}");
+    assert!(found.contains("Command exited with code 3"), "{found}");
     assert!(marked(&marker).is_empty());
 }
 

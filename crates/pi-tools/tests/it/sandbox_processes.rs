@@ -59,7 +59,12 @@ async fn no_process_is_left_when_a_command_returns() {
         for command in LEFT_BEHIND {
             let marker = marker();
             let workspace = env.marked(&marker);
-            assert_eq!(run(&workspace, &format!("{command}\necho ready")).await, "ready\n");
+            let result = run(&workspace, &format!("{command}\necho ready")).await;
+            match env.level() {
+                // The processes end with the namespace, before they can be counted.
+                ConfinementLevel::Bubblewrap => assert_eq!(result, "ready\n"),
+                _ => assert!(result.starts_with("ready\n"), "{command}: {result}"),
+            }
             assert!(marked(&marker).is_empty(), "{}, {command}", env.level());
         }
     }

@@ -122,6 +122,7 @@ async fn replay(
     let mut agent = setup::options(&Arguments::default(), environment);
     agent.ui = Arc::new(NoUi);
     agent.mode = RunMode::Print;
+    agent.tools.selection.background = recording.header().background;
     agent.extensions.open = extensions::opener_with(agent.clone());
     if plan.live_from.is_none() {
         // A model is selected only if it has a key; the replay sends no request.

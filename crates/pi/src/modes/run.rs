@@ -89,6 +89,7 @@ fn options(environment: Environment, arguments: &Arguments) -> RunOptions {
     let mut agent = setup::options(arguments, environment);
     agent.ui = Arc::new(StderrUi);
     agent.mode = RunMode::Print;
+    agent.tools.selection.background = true;
     // Extensions of a run have the rights of the user's settings; contracts restrict the agent.
     agent.extensions.open = extensions::opener_with(agent.clone());
     let mut options = RunOptions::new(agent);

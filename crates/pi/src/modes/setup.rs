@@ -101,6 +101,7 @@ pub(crate) async fn create_silently(
         .map_err(|error| Refused::Failed(Failure::new(error, Exit::Usage)))?;
     options.ui = ui;
     options.mode = mode;
+    options.tools.selection.background |= mode == RunMode::Tui;
     let packages = packages::prepare(arguments.offline, &mut options).await;
     let packages = packages.map_err(Refused::Package)?;
     let agent_warnings = apply_agent(arguments, &mut options).map_err(Refused::Failed)?;

@@ -88,6 +88,8 @@ pub(super) async fn run(
             let _ = send.try_write(&[message::TERMINATE]);
         }
     };
+    let running = move || session.map(tree::command_lines).unwrap_or_default();
     let tree = ProcessTree::new(send, Box::pin(gone)).with_terminate(terminate);
+    let tree = tree.with_running(running);
     Ok((Box::pin(exit), tree))
 }
