@@ -1,10 +1,13 @@
-//! `cargo xtask dist [--target TRIPLE]... [--out DIR] [--profile NAME]`: builds what a release
-//! needs.
+//! `cargo xtask dist [--target TRIPLE]... [--out DIR] [--profile NAME] [--sign KEY]`: builds what a
+//! release needs.
 //!
 //! For each target: a static binary, an archive with the manual and shell completions, a Debian
 //! package and an npm package. Then the npm package that selects among them, the install script, a
 //! container file, and checksums of everything. Archives are reproducible: the same commit gives
 //! the same bytes. Nothing is published.
+//!
+//! `--sign KEY` signs the checksums with an Ed25519 key in PEM, by openssl, for `pi update`. The
+//! binaries of such a release are built with the public key in `PI_RELEASE_KEY`, in base64.
 
 mod archive;
 mod debian;
@@ -25,7 +28,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Errors of the task.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DistError {
-    #[error("usage: cargo xtask dist [--target TRIPLE]... [--out DIR] [--profile NAME], not {0:?}")]
+    #[error(
+        "usage: cargo xtask dist [--target TRIPLE]... [--out DIR] [--profile NAME] [--sign KEY], not {0:?}"
+    )]
     Usage(String),
     #[error("{path}: {source}")]
     File { path: PathBuf, source: io::Error },
@@ -42,6 +47,8 @@ struct Release {
     /// Directory of files that go into archives.
     stage: PathBuf,
     profile: String,
+    /// File with the private key that signs the checksums.
+    key: Option<PathBuf>,
     /// Seconds since 1970 that all packed files get as their time.
     time: String,
 }
@@ -51,6 +58,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), DistError> {
     let mut targets = Vec::new();
     let mut out = repository::path("target/packages");
     let mut profile = "dist".to_owned();
+    let mut key = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let usage = || DistError::Usage((*argument).to_owned());
@@ -58,6 +66,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), DistError> {
         match *argument {
             "--target" => targets.push(Target::find(value).ok_or_else(usage)?),
             "--out" => out = std::path::absolute(value).map_err(|_| usage())?,
+            "--sign" => key = Some(std::path::absolute(value).map_err(|_| usage())?),
             "--profile" => profile = (*value).to_owned(),
             _ => return Err(usage()),
         }
@@ -65,7 +74,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), DistError> {
     if targets.is_empty() {
         targets = Target::ALL.iter().collect();
     }
-    let release = Release { stage: out.join("stage"), out, profile, time: commit_time()? };
+    let release = Release { stage: out.join("stage"), out, profile, key, time: commit_time()? };
     release.build(&targets)
 }
 
@@ -90,6 +99,9 @@ impl Release {
         }
         remove(&self.stage)?;
         self.write_checksums(&files)?;
+        if let Some(key) = &self.key {
+            self.sign_checksums(key)?;
+        }
         report(&format!("{} files in {}", files.len() + 1, self.out.display()));
         Ok(())
     }
@@ -119,6 +131,18 @@ impl Release {
         sha256sum.current_dir(&self.out).args(names);
         let sums = output(&mut sha256sum, "sha256sum")?;
         write(&self.out.join("SHA256SUMS"), &sums)
+    }
+
+    /// Writes the signature of the checksums, in base64.
+    fn sign_checksums(&self, key: &Path) -> Result<(), DistError> {
+        let mut openssl = Command::new("openssl");
+        openssl.current_dir(&self.out).args(["pkeyutl", "-sign", "-rawin", "-in", "SHA256SUMS"]);
+        let raw = self.stage.with_extension("sig");
+        write(&raw, &output(openssl.arg("-inkey").arg(key), "openssl")?)?;
+        let mut base64 = Command::new("openssl");
+        let text = output(base64.args(["base64", "-A", "-in"]).arg(&raw), "openssl")?;
+        at(&raw, fs::remove_file(&raw))?;
+        write(&self.out.join("SHA256SUMS.sig"), &text)
     }
 
     /// Packs a directory as `NAME.tar.gz`, with one owner, one time and sorted names.

@@ -14,6 +14,7 @@ mod lock;
 mod manager;
 mod npm;
 mod process;
+pub mod release;
 
 pub use error::{ArchiveError, PackageError};
 pub use manager::{Installed, NotInstalled, PackageEvent, PackageManager, Reporter, Updated};

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::plain::PlainWriter;
 use super::{CommandResult, Failure, project, success};
-use crate::exit::{Exit, hint, note, print};
+use crate::exit::{Exit, note, print};
 use crate::features::with_feature;
 use crate::flags::parse::CommandArgs;
 use crate::modes::block_on;
@@ -73,14 +73,15 @@ pub(super) fn update(args: &CommandArgs) -> CommandResult {
         updated = super::models::update_configured().unwrap_or_else(|failure| failure.report());
     }
     let all = args.has("extensions") || args.has("all");
-    if one.is_none() && !all {
-        let is_asked = args.has("self") || names_pi || !args.has("models");
-        if is_asked {
-            note("this command does not update pi itself: update it the way you installed it");
-            hint("update packages with `pi update --extensions`");
+    let is_alone = one.is_none() && !args.has("extensions") && !args.has("models");
+    if args.has("self") || names_pi || is_alone {
+        let done = super::self_update::run(args).unwrap_or_else(|failure| failure.report());
+        if done != success() || !all && one.is_none() {
+            return Ok(done);
         }
-        let is_done = args.has("models") && !args.has("self") && !names_pi;
-        return Ok(if is_done { updated } else { Exit::Unavailable.into() });
+    }
+    if one.is_none() && !all {
+        return Ok(updated);
     }
     let (_, mut manager) = manager(args)?;
     Ok(block_on(Box::pin(async move {

@@ -34,20 +34,27 @@ pub(super) const UNINSTALL: Command = Command::new("uninstall", "Same as remove"
     .words("SOURCE", 1, 1)
     .flags(&[LOCAL, APPROVE, NO_APPROVE]);
 
-pub(super) const UPDATE: Command = Command::new("update", "Update packages")
+pub(super) const UPDATE: Command = Command::new("update", "Update pi itself, or packages")
     .words("[SOURCE]", 0, 1)
     .details(
-        "Exact versions and git refs stay as they are; ranges are followed. In offline mode \
-         nothing is updated. pi itself is updated the way it was installed.",
+        "Without SOURCE and options, replaces this program by the newest release, if the install \
+         script or an archive brought it; the signature and the checksum of the release are \
+         verified first. PI_RELEASES names another server, PI_RELEASE_KEY the public key for \
+         builds without one. With SOURCE or --extensions, updates packages: exact versions and \
+         git refs stay as they are; ranges are followed. In offline mode nothing is updated.",
     )
-    .examples(&["pi update --extensions", "pi update npm:@foo/bar"])
+    .examples(&["pi update", "pi update --extensions", "pi update npm:@foo/bar"])
     .flags(&[
         Flag::new("extensions", Group::General, "Update all packages"),
         Flag::new("extension", Group::General, "Update one package").takes("SOURCE"),
-        Flag::new("all", Group::General, "Update all packages; pi itself is not updated"),
-        Flag::new("self", Group::General, "Explain how to update pi"),
+        Flag::new("all", Group::General, "Update pi itself and all packages"),
+        Flag::new("self", Group::General, "Update pi itself"),
         Flag::new("models", Group::General, "Update the model catalog, as `pi models update`"),
-        Flag::new("force", Group::General, "Accepted for compatibility; has no effect"),
+        Flag::new(
+            "force",
+            Group::General,
+            "Install the newest release of pi even if it is not newer",
+        ),
         APPROVE,
         NO_APPROVE,
     ]);

@@ -109,7 +109,6 @@ fn the_commands_print_what_pi_prints() {
         &["update", "--extensions"][..],
         &["update", "npm:loose"],
         &["update", "--extension", "npm:@me/pk"],
-        &["update"],
         &["update", "--models"],
         &["install", "-l", "npm:loose"],
         &["list"],
