@@ -82,6 +82,6 @@ pub use pi_guard::confine::Trace;
 pub use pi_models::{CredentialError, ModelRegistry, SelectModelError};
 pub use redacted_session::redacted_session;
 pub use session::AgentSession;
-pub use session_selector::{SelectSessionError, SessionSelector, by_name, session_index};
+pub use session_selector::{SelectSessionError, SessionSelector, by_name, names_id, session_index};
 pub use tap::{Tap, TappedCall};
 pub use tool_filter::ToolFilter;

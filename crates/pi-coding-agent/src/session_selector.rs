@@ -21,7 +21,7 @@ pub enum SessionSelector {
     InMemory,
     /// The session that was written to last, or a new one.
     Latest,
-    /// An existing session by its file, its id, the beginning of its id or its name.
+    /// An existing session by its file, its id, the beginning or the end of its id, or its name.
     Existing(String),
     /// The session with exactly this id, or a new one with this id.
     WithId(String),
@@ -34,7 +34,7 @@ pub enum SessionSelector {
     },
     /// A copy of another session.
     Fork {
-        /// The other session, by its file, its id, the beginning of its id or its name.
+        /// The other session, by its file, its id, the beginning or the end of its id, or its name.
         source: String,
         /// Id of the copy; a new one if absent.
         id: Option<String>,
@@ -203,7 +203,16 @@ pub fn by_name<'a>(sessions: &'a [SessionInfo], name: &str, cwd: &Path) -> Vec<&
     if here.is_empty() { all } else { here }
 }
 
-/// Finds a session by its exact id, else by the beginning of its id. File names contain the id, so
+/// The shortest end of an id that names it. Fewer characters would also be a part of the time.
+const MIN_END: usize = 6;
+
+/// Returns true if a reference is the beginning of an id, or enough of its end.
+pub fn names_id(reference: &str, id: &str) -> bool {
+    let is_end = reference.len() >= MIN_END && id.ends_with(reference);
+    !reference.is_empty() && (id.starts_with(reference) || is_end)
+}
+
+/// Finds a session by its exact id, else by the beginning or the end of its id. File names contain the id, so
 /// few files are read.
 fn by_id(
     reference: &str,
@@ -220,7 +229,7 @@ fn by_id(
             continue;
         }
         let Some(header) = read_header(&path) else { continue };
-        if header.id.starts_with(reference) && cwd.is_none_or(|cwd| Path::new(&header.cwd) == cwd) {
+        if names_id(reference, &header.id) && cwd.is_none_or(|cwd| Path::new(&header.cwd) == cwd) {
             found.push((header.id, path));
         }
     }

@@ -6,7 +6,7 @@ mod short_ids;
 use std::path::{Path, PathBuf};
 
 use pi_base::text;
-use pi_coding_agent::{Project, by_name, session_index};
+use pi_coding_agent::{Project, by_name, names_id, session_index};
 use pi_config::resolve_session_directory;
 use pi_session::{ListOptions, Listing, SessionIndex, SessionInfo};
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ impl SessionStore {
         ShortIds::new(sessions.into_iter().map(|session| session.id).collect())
     }
 
-    /// Finds the file of a session by path, id, the beginning of an id, or name.
+    /// Finds the file of a session by path, id, the beginning or the end of an id, or name.
     pub fn find(&mut self, reference: &str) -> Result<PathBuf, FindError> {
         let environment = self.project.environment();
         if reference.contains(['/', '\\']) || reference.ends_with(".jsonl") {
@@ -115,7 +115,7 @@ pub fn shared_directory(project: &Project, option: Option<&str>) -> Option<PathB
     place.shared.then_some(place.path)
 }
 
-/// Finds a session by its exact id, else by the beginning of an id, else by name; each among those
+/// Finds a session by its exact id, else by the beginning or the end of an id, else by name; each among those
 /// of `cwd`, else among all.
 fn choose<'a>(
     sessions: &'a [SessionInfo],
@@ -125,8 +125,7 @@ fn choose<'a>(
     if let Some(exact) = sessions.iter().find(|session| session.id == reference) {
         return Ok(exact);
     }
-    let begins =
-        |session: &&SessionInfo| !reference.is_empty() && session.id.starts_with(reference);
+    let begins = |session: &&SessionInfo| names_id(reference, &session.id);
     let all: Vec<&SessionInfo> = sessions.iter().filter(begins).collect();
     let here: Vec<&SessionInfo> =
         all.iter().copied().filter(|session| Path::new(&session.cwd) == cwd).collect();

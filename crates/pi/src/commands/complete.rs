@@ -28,7 +28,7 @@ type Candidate = (String, String);
 pub(crate) fn run(kind: &str, prefix: &str) -> ExitCode {
     let Ok(environment) = crate::environment::read() else { return Exit::Failed.into() };
     let candidates = match kind {
-        "sessions" => sessions(&environment),
+        "sessions" => sessions(&environment, prefix),
         "models" => models(&registry(environment), prefix),
         "providers" => providers(&registry(environment)),
         "tools" => tools(prefix),
@@ -43,8 +43,8 @@ pub(crate) fn run(kind: &str, prefix: &str) -> ExitCode {
 }
 
 /// Returns the sessions of the working directory, newest first; those of all directories if it has
-/// none.
-fn sessions(environment: &Environment) -> Vec<Candidate> {
+/// none. Their short ids are ends of ids; a beginning of an id is completed to the whole id.
+fn sessions(environment: &Environment, prefix: &str) -> Vec<Candidate> {
     // A shell that completes a word shows no warnings.
     let project = Project::open(environment.clone());
     let place = resolve_session_directory(environment, None, project.store());
@@ -54,7 +54,12 @@ fn sessions(environment: &Environment) -> Vec<Candidate> {
     let is_here = |cwd: &str| std::path::Path::new(cwd) == environment.cwd;
     let any_here = all.iter().any(|session| is_here(&session.cwd));
     let shown = all.iter().filter(|session| !any_here || is_here(&session.cwd));
-    shown.map(|session| (short.of(&session.id), title(session, 60))).collect()
+    let value = |id: &str| {
+        let short = short.of(id);
+        let is_begun = !prefix.is_empty() && id.starts_with(prefix) && !short.starts_with(prefix);
+        if is_begun { id.to_owned() } else { short }
+    };
+    shown.map(|session| (value(&session.id), title(session, 60))).collect()
 }
 
 fn registry(environment: Environment) -> ModelRegistry {

@@ -70,7 +70,10 @@ fn missing_sessions_are_reported() {
 fn search_finds_sessions() {
     let env = setup();
     let found = env.out(&["sessions", "search", "parser", "work"]);
-    assert!(found.starts_with(&format!("{}  2026-01-02 03:04  How does", &ONE[..8])), "{found}");
+    assert!(
+        found.starts_with(&format!("{}  2026-01-02 03:04  How does", &ONE[ONE.len() - 8..])),
+        "{found}"
+    );
     assert!(found.contains("    user: How does the parser work?"), "{found}");
     let everywhere = env.out(&["sessions", "search", "--all", "--json", "parser"]);
     let hits: Vec<Value> = serde_json::from_str(&everywhere).unwrap();
@@ -117,17 +120,18 @@ fn sessions_are_found_by_prefix_id_and_path() {
 #[test]
 fn short_ids_are_unique_among_all_sessions() {
     let env = setup();
-    // Another session with the same beginning, in another directory.
-    let other = "0193aaaa-1111-7000-8000-00000000000f";
+    // Another session with the same end, in another directory.
+    let other = "0193cccc-1111-7000-8000-000000000001";
     env.session(other, Path::new("/elsewhere"), "Another one?");
     let list = env.out(&["sessions", "list", "-n", "5"]);
     for (row, question) in [(ONE, "How does the parser work?"), (TWO, "is the sky")] {
         let line = list.lines().find(|line| line.contains(question)).unwrap();
         let id = line.split(' ').next().unwrap();
-        assert!(row.starts_with(id), "{line}");
+        assert!(row.ends_with(id), "{line}");
         assert!(env.out(&["sessions", "show", id]).contains(question), "{id}");
     }
-    assert!(list.contains(&format!("\n{ONE}  ")) && list.contains(&format!("\n{} ", &TWO[..8])));
+    let (one, two) = (&ONE[7..], &TWO[TWO.len() - 8..]);
+    assert!(list.contains(&format!("\n{one}  ")) && list.contains(&format!("\n{two} ")), "{list}");
 }
 
 #[test]

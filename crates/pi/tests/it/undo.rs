@@ -71,7 +71,7 @@ fn the_latest_run_that_changed_something_is_undone() {
     let mut later = open(&env, LATER);
     later.take_found().unwrap();
     let undone = env.out(&["undo"]);
-    let short = &ID[..10];
+    let short = &ID[ID.len() - 8..];
     assert!(undone.contains(&format!(" in session {short}: Write a file")), "{undone}");
     assert_eq!(read(&env, "b.txt"), None);
     // The run of the later session is undone first, and redone last.
