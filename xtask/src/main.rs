@@ -19,6 +19,7 @@ mod lies;
 mod metrics;
 mod repository;
 mod schemas;
+mod screenshot;
 mod test;
 mod tidy;
 
@@ -43,6 +44,7 @@ tasks:
   lies [--count N] [--seed N]        runs of pi whose edits fool a check; none may converge
   metrics [--fill] [PATH]            count lines, items, functions and packages of the product
   schemas                            write the JSON Schemas of the user's files
+  screenshot                         draw docs/screen.svg, the picture of the README
   test [ARGUMENT...]                 install missing programs, then cargo test --workspace
   tidy [--lower]                     check the rules that the compiler does not check
   help                               print this text";
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench::run(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
         ["cli-docs"] => cli_docs::run().map_err(|error| error.to_string()),
+        ["screenshot"] => screenshot::run().map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
         ["deny", rest @ ..] => deny::run(rest).map_err(|error| error.to_string()),
         ["dist", rest @ ..] => dist::run(rest).map_err(|error| error.to_string()),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 const INTRODUCTION: &str = "\
 # Settings
 
-Generated from the table of settings by `cargo xtask schemas`.
+<!-- Generated from the table of settings by `cargo xtask schemas`. -->
 
 Your settings are in `~/.pi/agent/settings.json`, those of a project in `.pi/settings.json`. The file of a project counts if the project is trusted (see [project-trust.md](project-trust.md)) and takes precedence; options of the command line take precedence over both. Groups are merged key by key. Keys that are marked are ignored in the file of a project.
 
@@ -15,7 +15,7 @@ pi config set defaultModel claude-sonnet-4-5
 pi config get compaction.enabled
 ```
 
-Unknown keys are kept, and `pi doctor` reports them together with invalid values. An invalid value is ignored with a warning, except in `guard`, `limits` and `executor`: there it is an error, and nothing runs.
+Unknown keys are kept, and `pi doctor` reports them together with invalid values. An invalid value is ignored with a warning, except in `guard`, `limits` and `executor`: there it is an error, and nothing runs. If the file cannot be parsed, or `defaultProvider` or `defaultModel` is invalid, a model must be named with `--model`.
 
 For completion and checks in an editor, save the schema and name it in the file:
 

@@ -59,6 +59,7 @@ mod scenarios;
 #[cfg(target_os = "linux")]
 mod screen;
 mod secrets;
+mod self_update;
 mod sessions;
 mod terminal;
 mod test_env;

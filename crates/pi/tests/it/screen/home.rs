@@ -82,6 +82,8 @@ impl Home {
     pub(crate) fn settings(&self, more: &Map<String, Value>) {
         let mut settings = json!({
             "defaultProvider": "fake", "defaultModel": "fake-1", "retry": {"baseDelayMs": 3000},
+            // The tools of the recording: others would take room in the context.
+            "defaultTools": ["-process"],
         });
         for (key, value) in more {
             settings[key] = value.clone();
