@@ -124,9 +124,9 @@ settings! {
         /// Bounds at which a run ends.
         "limits" limits: Option<LimitsGroup> = None, user_only(), strict();
         /// Commands that run at events of a session, by event. They read a JSON object on stdin and
-        /// can decide; see `pi help hooks`. Hooks of all files run.
+        /// can decide; see `pi help topic:hooks`. Hooks of all files run.
         "hooks" hooks: Option<HooksGroup> = None, strict();
-        /// Checks of prompts, answers, tool calls and tool results; see `pi help hooks`. Guardrails
+        /// Checks of prompts, answers, tool calls and tool results; see `pi help topic:hooks`. Guardrails
         /// of all files apply.
         "guardrails" guardrails: Option<Vec<Guardrail>> = None, strict();
         /// Checkpoints of the working directory, which `pi undo` restores.

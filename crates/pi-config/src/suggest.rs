@@ -12,8 +12,11 @@ pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<
         return None;
     }
     let candidates = known.map(|name| (distance(&typed, &name.chars().collect::<Vec<_>>()), name));
-    // At the same distance, a swap is more likely than a superfluous letter.
-    let rank = |(distance, name): &(usize, &str)| (*distance, name.len().abs_diff(typed.len()));
+    // At the same distance, a missing letter is more likely than a wrong one, and a swap more likely
+    // than a superfluous letter.
+    let rank = |(distance, name): &(usize, &str)| {
+        (*distance, !misses_letters(&typed, name), name.len().abs_diff(typed.len()))
+    };
     let (distance, name) = candidates.min_by_key(rank)?;
     (distance <= typed.len().max(name.len()).div_ceil(3).min(3)).then_some(name)
 }
@@ -34,6 +37,12 @@ pub fn closest<'a>(
         .collect();
     ranked.sort_by_key(|(distance, name)| (*distance, name.len()));
     ranked.into_iter().take(count).map(|(_, name)| name).collect()
+}
+
+/// Returns true if a name has all letters that were typed, in their order.
+fn misses_letters(typed: &[char], name: &str) -> bool {
+    let mut letters = name.chars();
+    typed.iter().all(|typed| letters.any(|letter| letter == *typed))
 }
 
 /// Returns true if one letter is wrong, missing or superfluous, or two are swapped.

@@ -18,6 +18,7 @@ mod packages;
 mod policy;
 mod project;
 mod sandbox;
+mod self_update;
 mod sessions;
 mod trust;
 mod undo;

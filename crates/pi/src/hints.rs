@@ -9,6 +9,7 @@ use pi_coding_agent::session::PromptError;
 use pi_coding_agent::{CreateError, Omission, SelectSessionError, UnknownToolError};
 use pi_models::{CredentialError, ModelOrigin, SelectModelError, UnusableModel};
 use pi_packages::PackageError;
+use pi_session::{SessionError, read_header};
 
 use crate::flags::suggest;
 
@@ -41,6 +42,13 @@ impl Hint for PackageError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Location(_) => "sources are described in `pi help packages`".to_owned(),
+            Self::NoSuchPath(path) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                format!(
+                    "a name alone is a directory; for a package of npm write npm:{name}, for a \
+                     repository git:HOST/OWNER/NAME (see `pi help packages`)"
+                )
+            }
             Self::NotConfigured(_) => "list the packages with `pi list`".to_owned(),
             Self::NoPackage { .. } => {
                 "check the name; the registry is configured in ~/.npmrc".to_owned()
@@ -105,6 +113,14 @@ impl Hint for SelectSessionError {
             Self::Exists(id) => {
                 Some(format!("resume it with --session {id}, or choose another --session-id"))
             }
+            Self::Session(SessionError::Locked(path)) => {
+                let id = read_header(path).map(|header| header.id);
+                let copy = id.unwrap_or_else(|| path.display().to_string());
+                Some(format!("continue a copy with --fork {copy}"))
+            }
+            Self::Session(SessionError::Io(_)) => {
+                Some("to work without a session file, use --no-session".to_owned())
+            }
             _ => None,
         }
     }
@@ -122,10 +138,8 @@ pub(crate) const LONGER_ID: &str = "give more characters of the id";
 impl Hint for SelectModelError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::UnknownProvider(_) => {
-                "use --list-models to see the available providers and models".to_owned()
-            }
-            Self::NotFound(_) => "use --list-models to see the available models".to_owned(),
+            Self::UnknownProvider(_) => "see the providers with `pi models --all`".to_owned(),
+            Self::NotFound(_) => "see the models with `pi models`".to_owned(),
             Self::Unusable { origin, reason, .. } => {
                 let other = match origin {
                     ModelOrigin::Default => {
@@ -170,13 +184,34 @@ impl Hint for GuardError {
 impl Hint for PromptError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoModel => {
-                Some("list the models with --list-models and choose one with --model".to_owned())
-            }
+            Self::NoModel => Some(FIRST_MODEL.to_owned()),
             Self::Unusable(reason) => reason.hint(),
             _ => None,
         }
     }
+}
+
+/// Hint for a user who has no model yet.
+pub(crate) const FIRST_MODEL: &str = "sign in with `pi auth login`, store a key with `pi auth set \
+    PROVIDER`, or start a model server on this machine (Ollama, LM Studio, llama.cpp, vLLM); \
+    `pi demo` shows pi at work without a model";
+
+/// Returns the hint for users of the screen, which has commands of its own.
+#[cfg(feature = "screen")]
+pub(crate) fn on_screen(error: &PromptError) -> Option<String> {
+    Some(match error {
+        PromptError::NoModel => "Sign in or store a key with /login, or start a model server on \
+             this machine and choose a model with /model. /demo shows pi at work without a model."
+            .to_owned(),
+        PromptError::Unusable(UnusableModel::Credentials(CredentialError::Missing {
+            provider,
+            ..
+        })) => format!(
+            "Store a key or sign in with /login {provider}, or choose another model with /model."
+        ),
+        PromptError::Unusable(_) => "Choose another model with /model.".to_owned(),
+        error => return error.hint(),
+    })
 }
 
 impl Hint for UnusableModel {

@@ -25,6 +25,7 @@ mod hints;
 mod input_lines;
 mod logins;
 mod modes;
+mod pager;
 mod plain;
 mod secrets;
 #[cfg(feature = "screen")]
@@ -69,9 +70,10 @@ fn run() -> ExitCode {
     }
     match parse(words) {
         Ok(Request::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
-        Ok(Request::Help(path)) => print(&help::of(&path)),
+        Ok(Request::Help(path)) => pager::show(&help::of(&path)),
+        Ok(Request::FullHelp) => pager::show(&help::full()),
         Ok(Request::MainHelp(arguments)) => modes::help(&arguments),
-        Ok(Request::Topic(topic)) => print(&topics::render(topic.page)),
+        Ok(Request::Topic(topic)) => pager::show(&topics::render(topic.page)),
         Ok(Request::Command(args)) => commands::run(&args),
         Ok(Request::Run(arguments)) => run_mode(&arguments),
         Err(Invalid { errors, path }) => {

@@ -36,8 +36,9 @@ use std::process::ExitCode;
 use pi_coding_agent::{Environment, find_flags};
 
 use crate::arguments::{Arguments, Mode};
-use crate::exit::{Exit, fail, fail_with_hint, print};
+use crate::exit::{Exit, fail, fail_with_hint};
 use crate::flags::help;
+use crate::pager;
 
 /// Runs the mode that the command line selects.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -63,7 +64,7 @@ pub(crate) fn help(arguments: &Arguments) -> ExitCode {
         }
         Err(_) => Vec::new(),
     };
-    print(&help::with_extensions(&flags))
+    pager::print(&help::with_extensions(&flags))
 }
 
 /// Runs a future to completion.

@@ -5,6 +5,8 @@ mod render;
 
 pub(crate) use render::{render, wrap};
 
+use crate::flags::commands::COMMANDS;
+
 /// A page of the documentation.
 #[derive(Debug)]
 pub(crate) struct Topic {
@@ -41,6 +43,11 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic!("logins", ["login", "oauth"], "Signing in with an account"),
     topic!("local-models", ["local", "ollama", "llama.cpp"], "Models on this machine"),
     topic!("settings", [], "Every key of settings.json"),
+    topic!(
+        "tools",
+        ["tool", "background", "processes"],
+        "The tools of the model, and how to turn them on and off"
+    ),
     topic!("history", ["checkpoints"], "Sessions, compaction and undo"),
     topic!(
         "resources",
@@ -87,6 +94,31 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic!("resuming", ["resume", "approvals"], "Runs that wait for approval or were interrupted"),
     topic!("troubleshooting", ["problems", "errors"], "Problems and what to do about them"),
 ];
+
+/// The pages by subject, as the help lists them.
+pub(crate) const GROUPS: &[(&str, &[&str])] = &[
+    ("Start here", &["getting-started", "screen", "models", "tools", "history", "troubleshooting"]),
+    ("Models and logins", &["providers", "logins", "local-models"]),
+    ("Settings and safety", &["settings", "project-trust", "guard", "hooks", "themes"]),
+    (
+        "Extending pi",
+        &["resources", "packages", "extensions", "extension-process", "mcp", "codemode", "agents"],
+    ),
+    ("Unattended runs", &["unattended", "run", "verification", "resuming", "replay"]),
+    ("Other programs", &["acp", "rpc", "mcp-server"]),
+];
+
+/// Begins a word of `pi help` that names a page and not a command.
+pub(crate) const PREFIX: &str = "topic:";
+
+impl Topic {
+    /// Returns the word of `pi help` that shows the page: its name, unless a command has it.
+    pub(crate) fn word(&self) -> String {
+        let is_command = COMMANDS.iter().any(|command| command.name == self.name);
+        let prefix = if is_command { PREFIX } else { "" };
+        format!("{prefix}{}", self.name)
+    }
+}
 
 /// Returns the page with a name.
 pub(crate) fn find(name: &str) -> Option<&'static Topic> {

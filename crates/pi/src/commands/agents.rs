@@ -37,7 +37,7 @@ pub(super) fn list(args: &CommandArgs) -> CommandResult {
         serde_json::to_writer_pretty(&mut out, &listed)?;
         writeln!(out)?;
     } else if library.list().is_empty() {
-        note("no agent is installed; see `pi help agents`");
+        note("no agents are installed; see `pi help topic:agents`");
     }
     out.flush()?;
     Ok(success())

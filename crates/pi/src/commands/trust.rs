@@ -31,7 +31,7 @@ pub(super) fn list(args: &CommandArgs) -> CommandResult {
     }
     out.flush()?;
     if entries.is_empty() {
-        note("no decision about a project is stored");
+        note("no decisions about projects are stored; add one with `pi trust add`");
     }
     let undecided = TrustStore::new(&environment.agent_directory).find(&environment.cwd)?.is_none();
     let files = files_that_need_trust(&environment.cwd, environment.home.as_deref());

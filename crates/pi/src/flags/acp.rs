@@ -12,7 +12,7 @@ pub(super) const ACP: Command = Command::new("acp", "Serve editors over the Agen
         "An editor starts this command and talks to it over stdin and stdout, one JSON-RPC message \
          per line; version 1 of the protocol and the draft of version 2 are served. Messages for \
          people go to stderr. Sessions are stored like all others. With --profile, a client can \
-         select this profile and stricter ones only. `pi help acp` is the guide.",
+         select this profile and stricter ones only. `pi help topic:acp` is the guide.",
     )
     .examples(&["pi acp", "pi acp --model sonnet --profile careful"])
     .flags(&[

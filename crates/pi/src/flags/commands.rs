@@ -25,7 +25,7 @@ pub(super) const MANY: usize = usize::MAX;
 pub(crate) const COMMANDS: &[Command] = &[
     Command::new("sessions", "List, search, show, export, fork, rename and remove sessions")
         .details(
-            "SESSION is a file, an id, the beginning of an id, or a name. Sessions of this directory \
+            "SESSION is a file, an id, the beginning or the end of an id, or a name. Sessions of this directory \
              take precedence over all others.",
         )
         .commands(SESSIONS),
@@ -170,7 +170,14 @@ pub(crate) const COMMANDS: &[Command] = &[
         .details("To read it: pi man | man -l -")
         .flags(&[Flag::new("markdown", Group::General, "Print Markdown")]),
     Command::new("help", "Show the help of pi, of a command or on a topic")
-        .words("[COMMAND]... | [TOPIC]", 0, 2),
+        .words("[COMMAND]... | [TOPIC]", 0, 2)
+        .details(
+            "A page that has the name of a command is shown by topic:NAME, such as topic:run. On \
+             a terminal, long pages are shown by the program in PAGER (less by default).",
+        )
+        .examples(&["pi help run", "pi help topic:run", "pi help --all"])
+        .flags(&[Flag::new("all", Group::General, "Show all commands, topics and options")
+            .short("a")]),
 ];
 
 const SESSIONS: &[Command] = &[
@@ -375,7 +382,8 @@ const MODELS: &[Command] = &[
     Command::new("list", "List models with limits and prices")
         .words("[PATTERN]...", 0, MANY)
         .details(
-            "Lists all models, or those whose provider and id contain the letters of every PATTERN \
+            "Lists the models that can be used; with PATTERN or --provider, all models that match, \
+             usable ones first: those whose provider and id contain the letters of every PATTERN \
              in order. Prices are US dollars per million tokens of input and output. The JSON \
              objects have all fields of the record, thinkingLevels, source (built-in, update, \
              models.json, extension or local-server), changed, usable, and the reason if the model \
@@ -384,6 +392,8 @@ const MODELS: &[Command] = &[
         .examples(&["pi models list sonnet", "pi models list --provider openai --json"])
         .flags(&[
             PROVIDER,
+            Flag::new("all", Group::General, "List all models, also those without a key")
+                .short("a"),
             Flag::new("available", Group::General, "List only models that can be used"),
             JSON,
         ]),

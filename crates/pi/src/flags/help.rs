@@ -4,21 +4,76 @@ use pi_coding_agent::extension::{self, FlagKind};
 
 use super::commands::COMMANDS;
 use super::options::all;
-use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
+use super::texts::{ABOUT, EXAMPLES, MORE, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
-use crate::topics::{self, TOPICS};
+use crate::topics::{self, GROUPS};
 
 /// Column at which descriptions begin.
 const COLUMN: usize = 30;
 
-/// Returns the help of `pi` itself.
+/// The commands that the short help names, with texts of one line in place of longer ones.
+const MAIN_COMMANDS: &[(&str, &str)] = &[
+    ("auth", "Sign in and out; store and check keys"),
+    ("models", ""),
+    ("sessions", "List, search, show and export sessions"),
+    ("undo", ""),
+    ("run", ""),
+    ("mcp", ""),
+    ("config", "List, print and change settings"),
+    ("doctor", ""),
+    ("demo", "Watch a scripted model repair a file; no key"),
+];
+
+/// The options that the short help names, with texts of one line in place of longer ones.
+const MAIN_OPTIONS: &[(&str, &str)] = &[
+    ("print", ""),
+    ("continue", ""),
+    ("resume", ""),
+    ("model", "Model: an id, PROVIDER/ID, or part of a name"),
+    ("thinking", "Thinking level, from off to max"),
+    ("tools", "Tools to enable; +NAME, -NAME: add, remove"),
+    ("profile", ""),
+    ("mode", "Output format: text, json or rpc"),
+    ("help", ""),
+    ("version", ""),
+];
+
+/// Returns the help of `pi` itself, which fits on a screen.
 pub(crate) fn general() -> String {
     with_extensions(&[])
 }
 
-/// Returns the help of `pi` itself with flags of extensions.
+/// Returns the short help with the flags of extensions.
 pub(crate) fn with_extensions(flags: &[(extension::Flag, String)]) -> String {
+    let mut text = format!("pi: {ABOUT}\n\nUsage: {}\n", USAGE.join("\n       "));
+    text.push_str("\nCommands:\n");
+    for (name, short) in MAIN_COMMANDS {
+        let found = COMMANDS.iter().filter(|command| command.name == *name);
+        found.for_each(|command| {
+            item(&mut text, name, if short.is_empty() { command.help } else { short });
+        });
+    }
+    text.push_str("\nOptions:\n");
+    for (name, short) in MAIN_OPTIONS {
+        for found in all().filter(|option| option.flag.long == *name) {
+            let mut found = found.flag;
+            if !short.is_empty() {
+                (found.help, found.choices) = (short, &[]);
+            }
+            flag(&mut text, &found);
+        }
+    }
+    of_extensions(&mut text, flags);
+    text.push_str("\nMore:\n");
+    for (command, what) in MORE {
+        item(&mut text, command, what);
+    }
+    text
+}
+
+/// Returns everything about `pi` itself.
+pub(crate) fn full() -> String {
     let mut text = format!("pi: {ABOUT}\n\nUsage: {}\n", USAGE.join("\n       "));
     text.push_str(&format!("\n{}", wrap(WORDS, 0)));
     text.push_str("\nCommands:\n");
@@ -27,21 +82,16 @@ pub(crate) fn with_extensions(flags: &[(extension::Flag, String)]) -> String {
     }
     text.push_str("\n`pi help COMMAND` describes a command; `pi man` is the complete manual.\n");
     text.push_str("\nTopics (`pi help TOPIC`):\n");
-    for topic in TOPICS {
-        item(&mut text, topic.name, topic.about);
+    for (title, names) in GROUPS {
+        text.push_str(&format!("\n  {title}\n"));
+        for topic in names.iter().filter_map(|name| topics::find(name)) {
+            item(&mut text, &topic.word(), topic.about);
+        }
     }
     for group in Group::ALL {
         text.push_str(&format!("\n{}:\n", group.title()));
         let options = all().filter(|option| option.flag.group == *group);
         options.for_each(|option| flag(&mut text, &option.flag));
-    }
-    if !flags.is_empty() {
-        text.push_str("\nOptions of extensions:\n");
-    }
-    for (flag, path) in flags {
-        let value = if flag.kind == FlagKind::String { " VALUE" } else { "" };
-        let about = flag.description.clone().unwrap_or_else(|| format!("Registered by {path}"));
-        item(&mut text, &format!("    --{}{value}", flag.name), &about);
     }
     text.push_str("\nExamples:\n");
     for (command, what) in EXAMPLES {
@@ -54,6 +104,18 @@ pub(crate) fn with_extensions(flags: &[(extension::Flag, String)]) -> String {
         item(&mut text, &exit.exit_code().to_string(), exit.row().sentence);
     }
     text
+}
+
+/// Adds the flags of extensions.
+fn of_extensions(text: &mut String, flags: &[(extension::Flag, String)]) {
+    if !flags.is_empty() {
+        text.push_str("\nOptions of extensions:\n");
+    }
+    for (flag, path) in flags {
+        let value = if flag.kind == FlagKind::String { " VALUE" } else { "" };
+        let about = flag.description.clone().unwrap_or_else(|| format!("Registered by {path}"));
+        item(text, &format!("    --{}{value}", flag.name), &about);
+    }
 }
 
 /// Returns the help of a command, given its path.
@@ -86,6 +148,11 @@ pub(crate) fn of(path: &[&str]) -> String {
     if !command.examples.is_empty() {
         text.push_str("\nExamples:\n");
         command.examples.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+    }
+    if let Some(topic) = topics::find(&path)
+        && topic.name == path
+    {
+        text.push_str(&format!("\nThe guide: pi help {}\n", topic.word()));
     }
     text
 }

@@ -10,7 +10,7 @@ const LOCAL: Flag =
 pub(super) const MCP: Command = Command::new("mcp", "Add, check, sign in to and call MCP servers")
     .details(
         "Servers are configured in mcp.json of the agent directory and, in trusted projects, in \
-         .pi/mcp.json. See `pi help mcp`.",
+         .pi/mcp.json. See `pi help topic:mcp`.",
     )
     .commands(COMMANDS);
 

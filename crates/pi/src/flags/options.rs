@@ -137,7 +137,7 @@ const OPTIONS: &[Setting] = &[
         Flag::new("agent", Model, "Agent spec to use: a file, or the name of an installed agent")
             .takes("NAME|FILE")
             .files()
-            .details("A spec has a system prompt, a model, tools, sub-agents and more; see `pi help agents`. `pi agents list` lists the installed ones. Other options take precedence over the spec."),
+            .details("A spec has a system prompt, a model, tools, sub-agents and more; see `pi help topic:agents`. `pi agents list` lists the installed ones. Other options take precedence over the spec."),
         Value(|a, agent| a.agent = Some(agent)),
     ),
     option(
@@ -212,7 +212,7 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.resume = true),
     ),
     option(
-        Flag::new("session", Session, "Resume a session: a file, an id, the beginning of an id, or a name")
+        Flag::new("session", Session, "Resume a session: a file, an id or a part of it, or a name")
             .takes("SESSION")
             .completes(Completes::Sessions),
         Value(|a, session| a.session = Some(session)),
@@ -251,7 +251,7 @@ const OPTIONS: &[Setting] = &[
         }),
     ),
     option(
-        Flag::new("tools", Tools, "Tools to enable, by name or pattern, separated by commas")
+        Flag::new("tools", Tools, "Tools to enable, by name or pattern; +NAME and -NAME change the default ones")
             .short("t")
             .takes("TOOLS")
             .completes(Completes::Tools)

@@ -19,6 +19,8 @@ pub(crate) enum Request {
     Version,
     /// Help of `pi` itself, with the options of the extensions that these arguments load.
     MainHelp(Box<Arguments>),
+    /// All commands, topics and options of `pi` itself.
+    FullHelp,
     /// Help of the command with this path; of `pi` itself if the path is empty.
     Help(Vec<&'static str>),
     /// A page of the documentation.
@@ -298,6 +300,9 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
         return Err(Invalid { errors, path: args.path });
     }
     if command.name == "help" {
+        if args.has("all") && args.words.is_empty() {
+            return Ok(Request::FullHelp);
+        }
         return help_topic(&args.words);
     }
     Ok(Request::Command(args))
@@ -370,11 +375,19 @@ fn unknown_command(command: &Command, word: &str) -> String {
 
 /// Resolves the arguments of `pi help`.
 fn help_topic(words: &[String]) -> Result<Request, Invalid> {
-    // A page that has the name of a command describes it, too.
+    // Some pages have the name of a command.
     if let [word] = words
-        && let Some(topic) = TOPICS.iter().find(|topic| topic.name.eq_ignore_ascii_case(word))
+        && let Some(name) = word.strip_prefix(topics::PREFIX)
     {
-        return Ok(Request::Topic(topic));
+        return topics::find(name).map(Request::Topic).ok_or_else(|| {
+            let near = suggest::nearest(name, TOPICS.iter().map(|topic| topic.name));
+            let hint = near.map_or_else(
+                || "see `pi help --all`".to_owned(),
+                |near| format!("did you mean {}{near}?", topics::PREFIX),
+            );
+            let errors = vec![format!("unknown topic \"{name}\"; {hint}")];
+            Invalid { errors, path: Vec::new() }
+        });
     }
     let mut commands = COMMANDS;
     let mut path = Vec::new();

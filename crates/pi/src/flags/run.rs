@@ -238,7 +238,7 @@ pub(super) const RUN: Command = Command::new("run", "Run a task unattended and c
          piped input is a part of the prompt. The agent works until it says that it is done; then pi \
          makes the checks, and returns failures to the agent. The exit code is 0 only if all checks \
          pass. Options come before the fields of a task file; checks, files and rules are added to \
-         them. `pi help run` is the guide.",
+         them. `pi help topic:run` is the guide.",
     )
     .examples(&[
         "pi run task.yaml",

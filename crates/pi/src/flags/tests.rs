@@ -11,6 +11,7 @@ use super::options::{Set, all};
 use super::parse::{Request, parse, parse_arguments};
 use super::{Command, Flag, Group, Value};
 use crate::arguments::{Arguments, Mode, UnknownOption};
+use crate::topics::{GROUPS, TOPICS};
 
 fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()
@@ -38,6 +39,16 @@ fn names_are_unique() {
     }
     let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+}
+
+#[test]
+fn every_topic_is_in_one_group() {
+    let mut grouped: Vec<&str> =
+        GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let mut topics: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
+    grouped.sort_unstable();
+    topics.sort_unstable();
+    assert_eq!(grouped, topics);
 }
 
 #[test]

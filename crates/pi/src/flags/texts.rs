@@ -27,6 +27,13 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("pi sessions search parser error", "Find a session"),
 ];
 
+/// The ways from the short help to the rest.
+pub(super) const MORE: &[(&str, &str)] = &[
+    ("pi help getting-started", "The first steps; also screen, models, tools"),
+    ("pi help COMMAND", "The options of a command"),
+    ("pi help --all", "All commands, topics, options and exit codes"),
+];
+
 /// Environment variables.
 pub(super) const VARIABLES: &[(&str, &str)] = &[
     (

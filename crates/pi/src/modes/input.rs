@@ -15,6 +15,9 @@ use crate::exit::note;
 /// Maximum size of piped input. No model reads more, and a prompt is in memory several times.
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
+/// The part of the input in which a zero byte shows that it is binary.
+const BINARY_START: usize = 8 * 1024;
+
 /// Time after which the reading of piped input is mentioned.
 const INPUT_DELAY: Duration = Duration::from_secs(1);
 
@@ -100,8 +103,17 @@ pub(super) fn piped_text() -> Result<Option<String>, String> {
             MAX_INPUT / (1024 * 1024)
         ));
     }
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let is_binary = bytes.iter().take(BINARY_START).any(|byte| *byte == 0);
+    let text = String::from_utf8(bytes);
+    match &text {
+        _ if is_binary => note(
+            "warning: the piped input is binary, and a model reads it as text; pass images and \
+             other files as @FILE",
+        ),
+        Err(_) => note("warning: the piped input is not UTF-8; invalid bytes are replaced"),
+        Ok(_) => {}
+    }
+    let text = text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let text = without_mark(&text);
     Ok((!text.trim().is_empty()).then(|| text.to_owned()))
 }

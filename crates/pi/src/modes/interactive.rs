@@ -10,7 +10,7 @@ use pi_screen::{Agent, FirstPrompt, Program, ScreenOptions, StartError};
 use super::{input, setup};
 use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, print};
-use crate::hints::Hint as _;
+use crate::hints::{self, Hint as _};
 use crate::{crash, secrets, terminal_owner};
 
 const PROGRAM: Program = Program {
@@ -22,7 +22,7 @@ const PROGRAM: Program = Program {
         print(text);
     },
     secrets: secrets::own,
-    prompt_hint: |error| error.hint(),
+    prompt_hint: hints::on_screen,
     package_hint: |error| error.hint(),
 };
 

@@ -12,6 +12,7 @@ use super::packages;
 use super::setup::{self, Refused};
 use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, fail_with_hint, note, print};
+use crate::hints::FIRST_MODEL;
 
 /// Prints the models that match `search`.
 pub(super) async fn run(arguments: &Arguments, environment: Environment, search: &str) -> ExitCode {
@@ -36,11 +37,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, search:
     report_unsupported(&registry).await;
     let available = registry.available();
     if available.is_empty() {
-        return fail_with_hint(
-            "no models available",
-            Some("set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json"),
-            Exit::NoModel,
-        );
+        return fail_with_hint("no models available", Some(FIRST_MODEL), Exit::NoModel);
     }
     let rows = model_rows(available.iter().map(AsRef::as_ref), Some(search));
     if rows.is_empty() {

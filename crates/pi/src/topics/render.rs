@@ -109,14 +109,15 @@ impl Renderer {
         if target.contains("://") {
             self.text.push_str(&format!(" ({target})"));
         } else if let Some(name) = page.strip_suffix(".md")
-            && super::find(name).is_some()
+            && let Some(topic) = super::find(name)
         {
+            let word = topic.word();
             // The usual text of a link is the name of the file.
             if self.text.ends_with(page) {
                 self.text.truncate(self.text.len() - page.len());
-                self.text.push_str(&format!("`pi help {name}`"));
+                self.text.push_str(&format!("`pi help {word}`"));
             } else {
-                self.text.push_str(&format!(" (`pi help {name}`)"));
+                self.text.push_str(&format!(" (`pi help {word}`)"));
             }
         }
     }

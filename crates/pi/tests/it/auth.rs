@@ -128,7 +128,7 @@ fn secrets_are_printed_on_request() {
             "print-api-key --provider unknown",
             1,
             "Unknown provider \"unknown\".\n\
-             hint: use --list-models to see the available providers and models",
+             hint: see the providers with `pi models --all`",
         ),
         ("print-api-key --provider local", 1, "needs no API key"),
         ("print-api-key", 2, "`pi auth print-api-key` requires --provider or --model"),

@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 
+use crate::terminal::Terminal;
 use crate::test_env::TestEnv;
 
 #[test]
@@ -41,7 +42,18 @@ fn the_binary_is_its_own_sandbox_helper() {
 #[test]
 fn help_is_reviewed() {
     let env = TestEnv::new();
-    insta::assert_snapshot!(env.out(&["--help"]));
+    let short = env.out(&["--help"]);
+    assert!(short.lines().count() <= 35, "{}", short.lines().count());
+    let named = ["auth", "models", "sessions", "undo", "run", "mcp", "config", "doctor", "demo"];
+    for name in named {
+        assert!(short.contains(&format!("\n  {name} ")), "{name}: {short}");
+    }
+    for name in ["print", "continue", "resume", "model", "thinking", "tools", "profile", "mode"] {
+        assert!(short.contains(&format!("--{name} ")), "{name}: {short}");
+    }
+    insta::assert_snapshot!(short);
+    insta::assert_snapshot!("help_all", env.out(&["help", "--all"]));
+    assert_eq!(env.out(&["help", "-a"]), env.out(&["help", "--all"]));
     let same: [&[&str]; 4] = [&["-h"], &["help"], &["-p", "--help", "x"], &["-x", "-h"]];
     for line in same {
         assert_eq!(env.out(line), env.out(&["--help"]), "{line:?}");
@@ -88,7 +100,7 @@ fn help_of_commands_is_reviewed() {
 #[test]
 fn help_fits_into_80_columns() {
     let env = TestEnv::new();
-    let help = env.out(&["--help"]);
+    let help = env.out(&["--help"]) + &env.out(&["help", "--all"]);
     for line in help.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -307,7 +319,10 @@ fn a_missing_working_directory_is_reported() {
 fn topics_are_shown_and_suggested() {
     let env = TestEnv::new();
     for (name, expected) in [
-        ("models", "Models and providers\n===="),
+        ("topic:models", "Models and providers\n===="),
+        ("keys", "Models and providers\n===="),
+        ("tools", "Background processes\n----"),
+        ("topic:tools", "Background processes\n----"),
         ("ollama", "Models on this machine\n===="),
         ("SKILLS", "Skills, prompt templates and context files\n===="),
         ("guard", "`pi sandbox`"),
@@ -317,11 +332,49 @@ fn topics_are_shown_and_suggested() {
         assert!(page.contains(expected), "{name}: {page}");
         assert!(!page.contains("]("), "{name} has a link");
     }
-    assert!(env.out(&["help"]).contains("pi help TOPIC"));
+    // A page with the name of a command does not hide the command.
+    for name in ["run", "mcp", "hooks", "agents", "replay", "acp", "models"] {
+        let command = env.out(&["help", name]);
+        assert_eq!(command, env.out(&[name, "--help"]), "{name}");
+        assert!(command.contains(&format!("pi help topic:{name}")), "{name}: {command}");
+        assert!(env.out(&["help", &format!("topic:{name}")]).contains("===="), "{name}");
+    }
+    let (code, stderr) = env.failure(&["help", "topic:modles"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("unknown topic \"modles\"; did you mean topic:models?"), "{stderr}");
+    assert!(env.out(&["help", "--all"]).contains("pi help TOPIC"));
     let (code, stderr) = env.failure(&["help", "modles"]);
     assert_eq!(code, Some(2));
     assert!(
         stderr.contains("unknown command or topic \"modles\"; did you mean models?"),
         "{stderr}"
     );
+}
+
+/// A page of hundreds of lines is read in a pager; a pipe gets the plain text.
+#[test]
+fn long_help_is_paged_on_a_terminal() {
+    let env = TestEnv::new();
+    let on_terminal = |line: &[&str], pager: Option<&str>| {
+        let mut command = env.command(line);
+        if let Some(pager) = pager {
+            command.env("PAGER", pager);
+        }
+        let (status, text) = Terminal::start(command).finish();
+        assert!(status.success(), "{line:?}: {text}");
+        text.replace('\r', "")
+    };
+    for line in [&["help", "tools"][..], &["help", "--all"], &["help", "run"]] {
+        let paged = on_terminal(line, Some("sed -e 's/^/P|/'"));
+        assert!(paged.lines().all(|line| line.starts_with("P|")), "{line:?}: {paged}");
+    }
+    // Headings stand out; a missing pager hides nothing.
+    for pager in ["no-such-pager-of-pi", "", "cat"] {
+        let text = on_terminal(&["help", "tools"], Some(pager));
+        assert!(text.contains("\u{1b}[1mBackground processes\u{1b}[0m\n---"), "{pager:?}: {text}");
+    }
+    // The short help fits on a screen.
+    let short = on_terminal(&["--help"], Some("sed -e 's/^/P|/'"));
+    assert!(!short.contains("P|") && short.contains("\u{1b}[1mCommands:\u{1b}[0m"), "{short}");
+    assert!(!env.out(&["help", "tools"]).contains('\u{1b}'));
 }

@@ -37,16 +37,21 @@ fn in_env(env: &TestEnv, program: &str) -> Command {
 /// Creates a project with models, two sessions of its own and one of another directory.
 fn setup() -> TestEnv {
     let env = TestEnv::new();
-    env.session(&format!("0193aaaa{REST}"), &env.project(), "How does it work?");
-    env.session(&format!("0193bbbb{REST}"), &env.project(), "Why is it so?");
-    env.session(&format!("0193cccc{REST}"), std::path::Path::new("/elsewhere"), "Where is it?");
+    env.session("0193aaaa-1111-7000-8000-00000000aaaa", &env.project(), "How does it work?");
+    env.session("0193bbbb-1111-7000-8000-00000000bbbb", &env.project(), "Why is it so?");
+    env.session(
+        "0193cccc-1111-7000-8000-00000000cccc",
+        std::path::Path::new("/elsewhere"),
+        "Where is it?",
+    );
     let models = r#"{"providers": {"mock": {"baseUrl": "http://127.0.0.1:9/v1",
         "api": "openai-completions", "apiKey": "!exit 1", "models": [{"id": "m1"}, {"id": "m2:8b"}]}}}"#;
     std::fs::write(env.agent().join("models.json"), models).unwrap();
     env
 }
 
-const REST: &str = "-1111-7000-8000-000000000001";
+/// An id whose beginning is completed to the whole.
+const WHOLE: &str = "0193aaaa-1111-7000-8000-00000000aaaa";
 
 /// Returns the completions that a real bash offers for the last word.
 fn complete(env: &TestEnv, words: &[&str]) -> Vec<String> {
@@ -77,10 +82,10 @@ fn bash_offers_completions() {
         (&["pi", "sessions", "list", "--l"], &["--limit"]),
         (&["pi", "sessions", "export", "--format", ""], &["html", "markdown", "jsonl", "atif"]),
         (&["pi", "sessions", "show", "not"], &["notes.md"]),
-        (&["pi", "sessions", "show", ""], &["0193aaaa", "0193bbbb"]),
-        (&["pi", "sessions", "export", "0193a"], &["0193aaaa"]),
-        (&["pi", "--session", "0193b"], &["0193bbbb"]),
-        (&["pi", "undo", "--session", "0193b"], &["0193bbbb"]),
+        (&["pi", "sessions", "show", ""], &["0000aaaa", "0000bbbb"]),
+        (&["pi", "sessions", "export", "0193a"], &[WHOLE]),
+        (&["pi", "--session", "0000b"], &["0000bbbb"]),
+        (&["pi", "undo", "--session", "0000b"], &["0000bbbb"]),
         (&["pi", "--tools", "re"], &["read"]),
         (&["pi", "-xt", "read,wr"], &["read,write"]),
         (&["pi", "--tools", "+gr"], &["+grep"]),
@@ -143,7 +148,7 @@ fn other_shells_offer_sessions_and_models() {
         let text = String::from_utf8(output.stdout).unwrap();
         let sign = if shell == "fish" { "\t" } else { ":" };
         for (value, about) in
-            [("0193aaaa", "How does it work?"), ("0193bbbb", "Why is it so?"), ("mock/m1", "m1")]
+            [("0000aaaa", "How does it work?"), ("0000bbbb", "Why is it so?"), ("mock/m1", "m1")]
         {
             let line = format!("{value}{sign}{about}");
             assert!(text.lines().any(|found| found == line), "{shell}: {line} in {text}");

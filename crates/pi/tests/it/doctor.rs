@@ -43,7 +43,7 @@ fn a_new_installation_has_no_errors() {
     assert!(!env.agent().exists(), "nothing is changed");
     let text = env.out(&["doctor"]);
     assert!(text.contains("warning  keys: no credentials found"), "{text}");
-    assert!(text.contains("\n         Set the environment variable of your provider"), "{text}");
+    assert!(text.contains("\n         Sign in with `pi auth login`, store a key"), "{text}");
 }
 
 #[test]

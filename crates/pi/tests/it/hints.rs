@@ -32,12 +32,12 @@ fn model_errors_have_hints() {
         (
             &["--provider", "none", "--model", "x"],
             "pi: Unknown provider \"none\".\n\
-             hint: use --list-models to see the available providers and models\n",
+             hint: see the providers with `pi models --all`\n",
         ),
         (
             &["--model", "no-such-model"],
             "pi: Model \"no-such-model\" not found.\n\
-             hint: use --list-models to see the available models\n",
+             hint: see the models with `pi models`\n",
         ),
         (
             &["--model", "shared"],
@@ -60,20 +60,26 @@ fn model_errors_have_hints() {
 #[test]
 fn missing_credentials_have_hints() {
     let env = TestEnv::new();
-    let expected = "pi: No model selected. Set a key, for example ANTHROPIC_API_KEY, or add a \
-                    provider to models.json.\n\
-                    hint: list the models with --list-models and choose one with --model\n";
-    check(&env, &["-p", "Hello"], 5, expected);
+    // Each word leads somewhere: a login, a key, a server, a look without any of them.
+    let first = "hint: sign in with `pi auth login`, store a key with `pi auth set PROVIDER`, or \
+                 start a model server on this machine (Ollama, LM Studio, llama.cpp, vLLM); `pi \
+                 demo` shows pi at work without a model";
+    let expected = format!(
+        "pi: No model selected. Set a key, for example ANTHROPIC_API_KEY, or add a provider to \
+         models.json.\n{first}\n"
+    );
+    check(&env, &["-p", "Hello"], 5, &expected);
     let expected = "pi: groq/openai/gpt-oss-120b cannot be used: No API key found for groq. \
                     Set GROQ_API_KEY or store a key in auth.json.\n\
                     hint: store a key with `pi auth set groq`, or choose another model with \
                     --model\n";
     let model = ["-p", "--model", "groq/openai/gpt-oss-120b", "Hello"];
     check(&env, &model, 5, expected);
-    let expected = "pi: no models available\n\
-                    hint: set a key, for example ANTHROPIC_API_KEY, or add a provider to \
-                    models.json\n";
-    check(&env, &["--list-models"], 5, expected);
+    check(&env, &["--list-models"], 5, &format!("pi: no models available\n{first}\n"));
+    let (code, stderr) = env.failure(&["models"]);
+    assert_eq!(code, Some(5));
+    assert!(stderr.starts_with(&format!("pi: no model can be used yet\n{first}; ")), "{stderr}");
+    assert!(stderr.contains("`pi models --all` lists"), "{stderr}");
 }
 
 #[test]
@@ -144,4 +150,57 @@ fn policy_errors_have_hints() {
 fn usage_errors_have_hints() {
     let env = TestEnv::new();
     check(&env, &["-x"], 2, "pi: Unknown option: -x\nhint: see `pi --help`\n");
+}
+
+#[test]
+fn a_name_without_a_registry_hints_at_sources() {
+    let env = TestEnv::new();
+    let (code, stderr) = env.failure(&["install", "some-package"]);
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("Path does not exist"), "{stderr}");
+    assert!(stderr.contains("npm:some-package") && stderr.contains("git:HOST"), "{stderr}");
+}
+
+#[test]
+fn a_session_that_is_open_elsewhere_says_how_to_continue_a_copy() {
+    let env = setup();
+    let path = env.session(ONE, &env.project(), "Hello");
+    let _open = pi_session::Session::open(&path, &pi_session::OpenOptions::append()).unwrap();
+    let (_, stderr) = env.failure(&["-p", "--session", ONE, "--model", "one/shared", "Hi"]);
+    assert!(stderr.contains("open in another pi"), "{stderr}");
+    assert!(stderr.contains(&format!("continue a copy with --fork {ONE}")), "{stderr}");
+}
+
+#[test]
+fn a_missing_letter_is_more_likely_than_a_wrong_one() {
+    let env = TestEnv::new();
+    for (typed, meant) in [("--modl", "--model"), ("--moed", "--mode"), ("--prnt", "--print")] {
+        let (_, stderr) = env.failure(&["-p", typed, "x"]);
+        assert!(stderr.contains(&format!("did you mean {meant}?")), "{typed}: {stderr}");
+    }
+}
+
+/// The few models that can be used are not lost among those of all vendors.
+#[test]
+fn usable_models_are_listed_first() {
+    let env = setup();
+    let rows = |arguments: &[&str]| -> Vec<String> {
+        let lines = env.out(arguments);
+        let names = lines.lines().skip(1).map(|line| {
+            let mut words = line.split_whitespace();
+            format!("{}/{}", words.next().unwrap(), words.next().unwrap())
+        });
+        names.collect()
+    };
+    assert_eq!(rows(&["models"]), ["one/shared", "two/shared"]);
+    let all = rows(&["models", "--all"]);
+    assert!(all.len() > 500, "{}", all.len());
+    assert_eq!(all[..2], ["one/shared", "two/shared"]);
+    // A provider of this name precedes models that only have its letters.
+    let found = rows(&["models", "list", "one"]);
+    assert_eq!(found[0], "one/shared");
+    assert!(found.len() > 1);
+    let groq = rows(&["models", "list", "groq"]);
+    let first = groq.iter().position(|name| !name.starts_with("groq/")).unwrap_or(groq.len());
+    assert!(first > 1 && groq[first..].iter().all(|name| !name.starts_with("groq/")), "{groq:?}");
 }

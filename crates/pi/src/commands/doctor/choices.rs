@@ -88,7 +88,7 @@ fn is_untrusted(omission: &Omission) -> bool {
 /// Checks the configured MCP servers, without starting any.
 pub(super) fn mcp_servers(project: &Project) -> Vec<Finding> {
     let problems = pi_config::mcp::load(project.environment(), project.is_trusted()).errors;
-    let fix = "Fix mcp.json; `pi help mcp` describes its format.";
+    let fix = "Fix mcp.json; `pi help topic:mcp` describes its format.";
     problems.iter().map(|problem| Finding::from("mcp", problem, fix)).collect()
 }
 
@@ -97,7 +97,7 @@ pub(super) fn models(project: &Project) -> Vec<Finding> {
     const ABOUT: &str = "models";
     let path = models_file(&project.environment().agent_directory);
     let (file, problems) = ModelsFile::load(&path);
-    let fix = "Fix models.json; `pi help models` describes its format.";
+    let fix = "Fix models.json; `pi help topic:models` describes its format.";
     let mut findings: Vec<Finding> =
         problems.iter().map(|problem| Finding::from(ABOUT, problem, fix)).collect();
     if path.exists() && findings.is_empty() {

@@ -67,8 +67,9 @@ pub(super) fn keys(project: &Project) -> Vec<Finding> {
         findings.push(Finding::warning(
             ABOUT,
             "no credentials found in the environment or in auth.json",
-            "Set the environment variable of your provider, for example ANTHROPIC_API_KEY, or \
-             store a key with `pi auth set`.",
+            "Sign in with `pi auth login`, store a key with `pi auth set PROVIDER`, set the \
+             variable of your provider (ANTHROPIC_API_KEY, OPENAI_API_KEY, ...), or start a model \
+             server on this machine. `pi demo` works without a model.",
         ));
     }
     findings

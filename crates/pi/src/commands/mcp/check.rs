@@ -82,7 +82,7 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
     } else {
         let mut out = PlainWriter::new(&mut out);
         if checked.is_empty() && errors.is_empty() {
-            writeln!(out, "no MCP servers are configured; add one with `pi mcp add`")?;
+            crate::exit::note("no MCP servers are configured; add one with `pi mcp add`");
         }
         checked.iter().try_for_each(|one| one.print(&mut out))?;
         for error in &errors {

@@ -45,7 +45,7 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
     } else {
         let mut out = PlainWriter::new(&mut out);
         if reports.is_empty() && loaded.configuration.errors.is_empty() {
-            writeln!(out, "no MCP servers are configured; add one with `pi mcp add`")?;
+            crate::exit::note("no MCP servers are configured; add one with `pi mcp add`");
         }
         for report in &reports {
             report.print(&mut out)?;

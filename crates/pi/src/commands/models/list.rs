@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::show::price;
 use super::{CommandArgs, CommandResult, project, registry, report_store};
 use super::{success, wait};
-use crate::exit::{Exit, note};
+use crate::exit::{self, Exit, note};
+use crate::hints::FIRST_MODEL;
 
 /// Heads of the columns. The second half is aligned to the right.
 const HEAD: [&str; 9] =
@@ -29,9 +30,14 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
         report_store(&registry);
         models
     })?;
-    if args.has("available") {
+    let found = models.len();
+    // A catalog of all vendors is in the way of the few models that can be used.
+    let is_narrowed = provider.is_some() || !search.is_empty() || args.has("all");
+    if args.has("available") || !is_narrowed && !args.has("json") {
         models.retain(|one| one.unusable.is_none());
     }
+    let words = words(&search);
+    models.sort_by_key(|one| (one.unusable.is_some(), rank(one, &words)));
     let mut out = BufWriter::new(std::io::stdout().lock());
     if args.has("json") {
         let list: Vec<Value> = models.iter().map(ModelDescription::to_json).collect();
@@ -39,6 +45,11 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
         writeln!(out)?;
         out.flush()?;
         return Ok(success());
+    }
+    if models.is_empty() && !is_narrowed {
+        let failure = exit::Failure::new("no model can be used yet", Exit::NoModel);
+        let hint = format!("{FIRST_MODEL}; `pi models --all` lists {found} models");
+        return Err(failure.with_hint(hint).into());
     }
     if models.is_empty() {
         note("no models match");
@@ -57,7 +68,27 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
         writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
     }
     out.flush()?;
+    let more = found - models.len();
+    if more > 0 && !args.has("available") {
+        note(&format!("{more} more models need a key or a login; `pi models --all` lists them"));
+    }
     Ok(success())
+}
+
+fn words(search: &str) -> Vec<String> {
+    let words = search.split(|c: char| c.is_whitespace() || c == '/');
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Returns how well a model matches: 0 if a word is its provider or id, 1 if the words occur in
+/// them, 2 if only their letters do.
+fn rank(described: &ModelDescription, words: &[String]) -> u8 {
+    let (provider, id) =
+        (described.model.provider.to_lowercase(), described.model.id.to_lowercase());
+    if words.iter().any(|word| *word == provider || *word == id) {
+        return 0;
+    }
+    u8::from(!words.iter().all(|word| provider.contains(word) || id.contains(word))) + 1
 }
 
 fn row(described: &ModelDescription) -> [String; HEAD.len()] {

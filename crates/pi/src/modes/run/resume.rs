@@ -121,6 +121,9 @@ pub(super) fn hint(report: &Report) {
 /// Prints all runs, one line each.
 pub(super) fn list(environment: &Environment) -> ExitCode {
     let runs = list_runs(&environment.agent_directory.join("runs"));
+    if runs.is_empty() {
+        note("no runs are stored; start one with `pi run`");
+    }
     let lines = runs.iter().map(|run| {
         let outcome = run.outcome.as_deref().unwrap_or("unfinished");
         let task = run.task.lines().next().unwrap_or_default();

@@ -99,10 +99,13 @@ fn too_large_piped_input_is_refused() {
 #[test]
 fn invalid_utf8_on_stdin_is_replaced() {
     let env = ServerEnv::with_answer();
-    let result = finish(env.command(&["-p"]), b"\xef\xbb\xbfread \xff\xfe this\0\n");
-    result.assert_answered(&[]);
+    let result = finish(env.command(&["-p"]), b"\xef\xbb\xbfread \xff\xfe this\n");
+    result.assert_answered(&["the piped input is not UTF-8; invalid bytes are replaced"]);
     let request = env.server.requests()[0].to_string();
     assert!(request.contains("read \u{fffd}\u{fffd} this"), "{request}");
+    let env = ServerEnv::with_answer();
+    let result = finish(env.command(&["-p", "What is it?"]), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
+    result.assert_answered(&["the piped input is binary", "@FILE"]);
 }
 
 #[test]
