@@ -24,7 +24,7 @@ impl Hint for CreateError {
         match self {
             Self::Model(error) => error.hint(),
             Self::UnknownDefault(_) => {
-                Some("correct the file, or choose a model for this run with --model".to_owned())
+                Some("until then, choose a model for this run with --model".to_owned())
             }
             Self::Session(error) => error.hint(),
             Self::Guard(error) => error.hint(),

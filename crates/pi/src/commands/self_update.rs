@@ -23,7 +23,7 @@ const RELEASES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/releases/latest/d
 const KEY: Option<&str> = option_env!("PI_RELEASE_KEY");
 
 /// The way in which this program was installed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Installation {
     /// A file that no package manager knows.
     Release,
@@ -49,13 +49,13 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
     }
     let releases = releases(&environment)?;
     let current = env!("CARGO_PKG_VERSION");
-    let newest = wait(releases.latest())?.map_err(failure)?;
+    let newest = wait(releases.latest())?.map_err(|error| failure(&error))?;
     let is_newer = Version::parse(current).is_none_or(|current| newest.version > current);
     if !is_newer && !args.has("force") {
         return Ok(print(&format!("pi {current} is up to date\n")));
     }
-    let content = wait(releases.program(&newest))?.map_err(failure)?;
-    replace_program(&program, &content, || starts(&program)).map_err(failure)?;
+    let content = wait(releases.program(&newest))?.map_err(|error| failure(&error))?;
+    replace_program(&program, &content, || starts(&program)).map_err(|error| failure(&error))?;
     print(&format!("updated {} from {current} to {}\n", program.display(), newest.version));
     Ok(success())
 }
@@ -74,11 +74,11 @@ fn releases(environment: &Environment) -> Result<Releases, Failure> {
     let variables = environment.clone();
     let variable = Arc::new(move |name: &str| variables.variable(name).map(str::to_owned));
     let proxy = Project::open(environment.clone()).settings().http_proxy.clone();
-    Releases::new(url, key, &target, variable, proxy).map_err(failure)
+    Releases::new(url, key, &target, variable, proxy).map_err(|error| failure(&error))
 }
 
-fn failure(error: ReleaseError) -> Failure {
-    let hint = match &error {
+fn failure(error: &ReleaseError) -> Failure {
+    let hint = match error {
         ReleaseError::Download { .. } => {
             "check the connection; proxies come from HTTPS_PROXY or the setting httpProxy. \
              PI_RELEASES names another address"
@@ -155,7 +155,7 @@ mod tests {
             (concat!(env!("CARGO_MANIFEST_DIR"), "/target/debug/pi"), Installation::Checkout),
         ] {
             assert_eq!(installation(Path::new(path)), expected, "{path}");
-            assert_eq!(advice(expected.clone()).is_none(), expected == Installation::Release);
+            assert_eq!(advice(expected).is_none(), expected == Installation::Release);
         }
     }
 }
