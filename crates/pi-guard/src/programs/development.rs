@@ -8,10 +8,27 @@ const PUBLISHES: Harm = harm(
     ANY.with("publish upload yank unpublish").without("--dry-run"),
     "it publishes a package",
 );
+/// Verbs of destruction in the command lines of clouds, platforms and their storage, alone or as the
+/// first part of an operation such as `delete-bucket`.
 const DELETES_REMOTE: Harm = harm(
     Reach::Remote,
-    ANY.with("delete uninstall drain rm rb terminate-instances"),
+    ANY.with(
+        "delete del remove rm rb rmr destroy purge uninstall drain terminate erase wipe apps:destroy \
+         delete-* remove-* destroy-* purge-* terminate-* deregister-* batch-delete-* \
+         disable-key schedule-key-deletion delete_* *:delete* *:destroy* *:remove*",
+    ),
     "it deletes remote resources",
+);
+/// A request of `gh api` and the like that deletes something.
+const DELETES_BY_REQUEST: Harm = harm(
+    Reach::Remote,
+    ANY.words(&["api"]).with("DELETE -XDELETE delete -Xdelete *=DELETE* *=delete*"),
+    "it deletes remote resources",
+);
+const DELETES_BY_QUERY: Harm = harm(
+    Reach::Remote,
+    ANY.words(&["api"]).with("graphql").and("*mutation*"),
+    "it changes remote resources",
 );
 const CHANGES_REMOTE: Harm =
     harm(Reach::Remote, ANY.with("destroy apply up"), "it changes remote resources");
@@ -49,12 +66,19 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         approval: Approval::Program }
     "shellcheck" { reads: &[ANY.only("-x -sefSo=")], approval: Approval::Program }
     "ruff" { writes: Writes::Nothing, approval: Approval::Subcommand, actions: "check format" }
-    "eslint mypy prettier pytest rustfmt tsc" { writes: Writes::Nothing,
+    "eslint pytest rustfmt" { writes: Writes::Nothing, approval: Approval::Program }
+    // Options that load code, or settings that name code to load.
+    "mypy" { runs_with: "--config-file --plugin*", writes: Writes::Nothing,
         approval: Approval::Program }
-    "black clang-format flake8 isort jest mocha vitest" { approval: Approval::Program }
+    "prettier" { runs_with: "--plugin* --config", writes: Writes::Nothing,
+        approval: Approval::Program }
+    "tsc" { runs_with: "--plugins", writes: Writes::Nothing, approval: Approval::Program }
+    "black clang-format flake8 isort" { approval: Approval::Program }
+    // Their settings are programs of the project.
+    "jest mocha vitest" { runs: UNKNOWN_RUNS, approval: Approval::Program }
 
     // Packages and projects.
-    "cargo" { runs_with: "--config -Z", writes: Writes::Nothing, harms: &[PUBLISHES],
+    "cargo" { runs_with: "--config -Z script", writes: Writes::Nothing, harms: &[PUBLISHES],
         synonyms: &["build b", "run r", "test t", "check c", "doc d", "remove rm"],
         approval: Approval::Subcommand, actions: "add b bench build c check clippy d doc fetch fix \
             fmt metadata nextest t test tree update" }
@@ -104,9 +128,12 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "helm" { runs: UNKNOWN_RUNS,
         harms: &[DELETES_REMOTE, harm(Reach::Remote, ANY.with("push"), "it publishes a chart")] }
     "pulumi terraform tofu" { runs: UNKNOWN_RUNS, harms: &[CHANGES_REMOTE] }
-    "aws az gcloud gsutil" { harms: &[DELETES_REMOTE] }
+    "aws aliyun az b2 bq cf doctl eksctl firebase fly flyctl gcloud gsutil hcloud heroku ibmcloud \
+     linode-cli mc netlify oci railway rclone s3cmd s5cmd scw supabase vercel wrangler" {
+        harms: &[DELETES_REMOTE, DELETES_BY_REQUEST] }
     "oc" { runs: UNKNOWN_RUNS, harms: &[DELETES_REMOTE] }
-    "gh" { writes: Writes::Nothing, harms: &[DELETES_REMOTE], approval: Approval::Subcommand,
+    "gh glab" { writes: Writes::Nothing, approval: Approval::Subcommand,
+        harms: &[DELETES_REMOTE, DELETES_BY_REQUEST, DELETES_BY_QUERY],
         runs_with: "alias extension", groups: "*" }
     "dropdb dropuser" { harms: &[harm(Reach::Remote, ANY, "it deletes a database or a user")] }
 };

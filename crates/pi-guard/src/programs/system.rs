@@ -162,7 +162,11 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         ] }
     "scp" { runs: super::UNKNOWN_RUNS, writes: Writes::Last, traits: &[Trait::Copies] }
     "openssl" { runs_with: "-engine -provider-path engine" }
-    "gpg ssh-keygen" { writes: Writes::Nothing }
+    // A provider is a library that they load.
+    "gpg gpg2" { writes: Writes::Nothing, runs_with: "--agent-program --dirmngr-program \
+        --gpgconf-program --keyboxd-program --pinentry-program --photo-viewer --load-extension \
+        --options" }
+    "ssh-keygen" { runs_with: "-D -w", writes: Writes::Nothing }
 
     // Packages of the system.
     "apt apt-get" { runs_with: "-o --option -c --config-file", approval: Approval::Subcommand,

@@ -362,7 +362,7 @@ impl Walk<'_> {
                         command.words.push(word::read(child, self.script));
                     }
                 }
-                kind if !child.is_named() => sign = kind,
+                kind if !child.is_named() => sign = whole_sign(kind, child, self.script),
                 _ => {
                     targets += 1;
                     let word = word::read(child, self.script);
@@ -401,6 +401,17 @@ impl Walk<'_> {
             }
         }
         launch::push(command, self.analysis, self.through);
+    }
+}
+
+/// Returns the sign of a redirection. The grammar finds only a half of `<>`.
+fn whole_sign<'k>(kind: &'k str, node: Node<'_>, script: &str) -> &'k str {
+    let is_before = |sign| script.get(..node.start_byte()).is_some_and(|text| text.ends_with(sign));
+    let is_after = |sign| script.get(node.end_byte()..).is_some_and(|text| text.starts_with(sign));
+    match kind {
+        ">" if is_before('<') => "<>",
+        "<" if is_after('>') => "<>",
+        kind => kind,
     }
 }
 
