@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pi_guard::confine::{
-    Confined, Confinement, ConfinementLevel, ExecWatch, Machine, Mode, Network,
+    Confined, Confinement, ConfinementLevel, ExecWatch, Machine, Mode, Network, ProgramFiles,
 };
 use pi_guard::policy::{Defaults, Exec, Layer, Policy, PolicyContext, RuleFile};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
@@ -131,13 +131,12 @@ fn programs(confined: &Confined, workspace: &Path, quick: bool) -> io::Result<f6
     let directory = tempfile::tempdir()?;
     let mut policy = Policy::new(Defaults::unattended());
     policy.add(rules()?);
-    let resolve = |name: &str| Path::new("/usr/bin").join(name).canonicalize().ok();
-    let programs = policy.restricted_programs(&resolve);
+    let files = ProgramFiles::new(vec!["/usr/bin".into()]);
+    let programs = policy.restricted_programs(&|name| files.named(name));
     let filter = move |exec: &Exec<'_>, _: bool| {
         policy.check_exec(exec, &PolicyContext::new(Path::new("/")))
     };
-    let judge =
-        ExecWatch::start(directory.path(), programs, Arc::new(resolve), Arc::new(filter), None)?;
+    let judge = ExecWatch::start(directory.path(), programs, files, Arc::new(filter), None)?;
     let watched = confined.clone().with_watch(judge.watch().own_start());
     let script = format!("for ((i = 0; i < {PROGRAMS}; i++)); do /bin/true; done");
     let arguments = [OsString::from("-c"), script.into()];

@@ -41,7 +41,7 @@ use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard};
 
 use pi_base::unpoisoned;
 use pi_config::settings::{Profile, SandboxMode};
-use pi_guard::confine::{Confined, RefusedHost};
+use pi_guard::confine::{Confined, ProgramFiles, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
 use pi_tools::checkpoint::{Limits, uncovered};
@@ -304,6 +304,24 @@ fn resolve(environment: &Environment, name: &str) -> Option<PathBuf> {
         let program = environment.cwd.join(directory).join(name);
         if is_program(&program) { program.canonicalize().ok() } else { None }
     })
+}
+
+/// Returns the files of programs, as the shell of a command would find them.
+fn program_files(environment: &Environment, plan: &GuardPlan) -> ProgramFiles {
+    let path = environment.variable("PATH").unwrap_or_default();
+    let path = path.split(':').map(|directory| environment.cwd.join(directory)).collect();
+    let own = [environment.cwd.clone(), real_path(&environment.cwd)];
+    let roots = plan.writable_roots.iter().cloned();
+    ProgramFiles::new(path).with_writable(roots.chain(own).collect())
+}
+
+/// Returns the name of a program in a rule, or its path if the rule has a relative one.
+fn absolute_name(environment: &Environment, name: &str) -> String {
+    if name.contains('/') {
+        environment.cwd.join(name).to_string_lossy().into_owned()
+    } else {
+        name.to_owned()
+    }
 }
 
 fn is_program(path: &Path) -> bool {

@@ -68,6 +68,7 @@ mod launch;
 #[cfg(target_os = "linux")]
 mod leftovers;
 mod limits;
+mod program_files;
 #[cfg(unix)]
 mod proxy;
 mod roots;
@@ -98,12 +99,13 @@ pub use leftovers::Leftover;
 pub use limits::Limits;
 #[cfg(target_os = "linux")]
 pub use pi_exec_watch::FileUse;
+pub use program_files::ProgramFiles;
 #[cfg(unix)]
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
 pub use trace::{Trace, Tracing};
 #[cfg(target_os = "linux")]
-pub use watch::{ExecFilter, ExecWatch, Observed, Observer, Observing, ProgramResolver, Watch};
+pub use watch::{ExecFilter, ExecWatch, Observed, Observer, Observing, Watch};
 
 /// The first argument that makes a program the helper.
 pub const HELPER_ARGUMENT: &str = "--pi-confine";

@@ -27,7 +27,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Decision;
 
-pub use exec::Exec;
+#[cfg(target_os = "linux")]
+pub(crate) use exec::Loads;
+pub use exec::{Exec, Predecessor};
 pub use file::{Layer, PolicyError, RuleFile};
 pub use paths::{PathAccess, PathRule};
 pub use rule::CommandRule;
@@ -187,6 +189,7 @@ pub struct ExecutableRule {
 pub struct PolicyContext<'a> {
     cwd: &'a Path,
     home: Option<&'a Path>,
+    is_disposable: bool,
     resolve_program: &'a dyn Fn(&str) -> Option<PathBuf>,
     real_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
     uncovered: &'a dyn Fn(&Path) -> Vec<PathBuf>,
@@ -197,13 +200,26 @@ impl<'a> PolicyContext<'a> {
     #[must_use]
     pub fn new(cwd: &'a Path) -> Self {
         let (resolve_program, real_path) = (&|_: &str| None, &|_: &Path| None);
-        Self { cwd, home: None, resolve_program, real_path, uncovered: &|_| Vec::new() }
+        Self {
+            cwd,
+            home: None,
+            is_disposable: false,
+            resolve_program,
+            real_path,
+            uncovered: &|_| Vec::new(),
+        }
     }
 
     /// Sets the home directory, which `~` stands for.
     #[must_use]
     pub fn with_home(self, home: Option<&'a Path>) -> Self {
         Self { home, ..self }
+    }
+
+    /// Declares the working directory a copy that no one keeps, so that programs may destroy it.
+    #[must_use]
+    pub fn with_disposable(self, is_disposable: bool) -> Self {
+        Self { is_disposable, ..self }
     }
 
     /// Sets the function that returns the real path of a program, given its name or path as

@@ -10,6 +10,7 @@ mod arguments;
 mod development;
 mod git;
 mod shells;
+mod starts;
 mod system;
 
 use std::iter::successors;
@@ -17,6 +18,8 @@ use std::sync::LazyLock;
 
 use arguments::ANY;
 pub(crate) use arguments::{Call, find as find_argument, is_option, matches, takes_value, values};
+
+pub(crate) use starts::{destructive, multi_call_names, without_options};
 
 use crate::word::{Word, base_name};
 

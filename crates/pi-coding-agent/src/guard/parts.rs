@@ -16,7 +16,8 @@ use super::judge::host_filter;
 use super::sandbox::Sandbox;
 use super::watch::Watcher;
 use super::{
-    AnnounceCall, Approvals, Approver, Guard, GuardError, GuardPlan, TrustedFiles, resolve,
+    AnnounceCall, Approvals, Approver, Guard, GuardError, GuardPlan, TrustedFiles, absolute_name,
+    program_files,
 };
 use crate::Environment;
 use crate::tap::Tap;
@@ -43,7 +44,11 @@ impl Walls {
         trusted: Arc<TrustedFiles>,
     ) -> Result<Self, GuardError> {
         plan.protected.extend(trusted.protected().cloned());
-        let programs = policy.forbidden_programs(&|name| resolve(environment, name));
+        // Until the guard knows of checkpoints.
+        let policy = policy.with_defaults(plan.defaults(true));
+        let files = program_files(environment, &plan);
+        let named = |name: &str| files.named(&absolute_name(environment, name));
+        let programs = policy.forbidden_programs(&|name| files.with_links(named(name)));
         let policy = Arc::new(RwLock::new(policy));
         let sandbox = Sandbox::new(
             plan.clone(),

@@ -26,10 +26,12 @@ impl Guard {
                 None => {}
             }
         }
-        if super::read(&self.policy).restricts_commands()
+        if super::read(&self.policy).restricts_programs()
             && let Some(problem) = self.sandbox.watcher().problem()
         {
-            limits.push(format!("Rules are not checked when a program starts: {problem}."));
+            limits.push(format!(
+                "Programs are not judged when they start, only the text of commands: {problem}."
+            ));
         }
         Some(GuardStatus {
             profile: self.plan.profile,

@@ -1,4 +1,4 @@
-//! Rules at the moment a program starts: the judge of the programs that commands of a session
+//! Rules and the profile at the moment a program starts: the judge of the programs that commands of a session
 //! start, created when it is first needed.
 
 use std::path::{Path, PathBuf};
@@ -38,8 +38,8 @@ pub(super) enum Watching {
 
 /// The judge of a session.
 pub(super) struct Watcher {
-    /// A rule asks about a command or forbids one, or the use of files is traced, and commands run
-    /// on this machine.
+    /// A rule asks about a command or forbids one, the profile refuses destruction, or the use of
+    /// files is traced, and commands run on this machine.
     is_wanted: bool,
     #[cfg(target_os = "linux")]
     parts: Parts,
@@ -53,10 +53,7 @@ struct Parts {
     policy: Arc<RwLock<Policy>>,
     approvals: Approvals,
     environment: Environment,
-    #[cfg(target_os = "linux")]
-    tracing: Option<Tracing>,
-    #[cfg(target_os = "linux")]
-    changes: Option<ChangeObserver>,
+    plan: GuardPlan,
 }
 
 /// A judge at work. Its socket is removed before the directory.
@@ -74,7 +71,7 @@ impl Watcher {
         environment: &Environment,
     ) -> Self {
         let is_observed = plan.tracing.is_some() || plan.changes.is_some();
-        let has_task = super::read(policy).restricts_commands() || is_observed;
+        let has_task = super::read(policy).restricts_programs() || is_observed;
         #[cfg(not(target_os = "linux"))]
         let _ = (approvals, environment);
         Self {
@@ -84,8 +81,7 @@ impl Watcher {
                 policy: Arc::clone(policy),
                 approvals: approvals.clone(),
                 environment: environment.clone(),
-                tracing: plan.tracing.clone(),
-                changes: plan.changes.clone(),
+                plan: plan.clone(),
             },
             #[cfg(target_os = "linux")]
             started: OnceLock::new(),
@@ -184,16 +180,21 @@ impl Parts {
     fn start(&self) -> Result<Started, String> {
         use pi_guard::policy::PolicyContext;
 
+        use super::{absolute_name, program_files};
+
         if let Some(problem) = pi_guard::confine::exec_watch_problem() {
             return Err(problem);
         }
-        let environment = self.environment.clone();
-        let resolve = Arc::new(move |name: &str| super::resolve(&environment, name));
-        let programs = super::read(&self.policy).restricted_programs(&*resolve);
+        let files = program_files(&self.environment, &self.plan);
+        let named = |name: &str| files.named(&absolute_name(&self.environment, name));
+        let programs = super::read(&self.policy).restricted_programs(&named);
         let (policy, approvals) = (Arc::clone(&self.policy), self.approvals.clone());
-        let (cwd, home) = (self.environment.cwd.clone(), self.environment.home.clone());
+        // Processes have no links in the paths of their directories.
+        let cwd = super::real_path(&self.environment.cwd);
+        let (home, is_disposable) = (self.environment.home.clone(), self.plan.is_disposable);
         let filter = Arc::new(move |exec: &pi_guard::policy::Exec<'_>, approved: bool| {
             let context = PolicyContext::new(&cwd).with_home(home.as_deref());
+            let context = context.with_disposable(is_disposable);
             let part = super::read(&policy).check_exec(exec, &context)?;
             let may_be_approved = part.decision == Decision::Ask;
             let is_approved = may_be_approved && (approved || approvals.covers(&part.scope));
@@ -201,9 +202,9 @@ impl Parts {
         });
         let directory = SandboxDirectory::new(&self.environment.temporary());
         let directory = directory.map_err(|error| error.to_string())?;
-        let changes = || self.changes.clone().map(observer_of_changes);
-        let observer = self.tracing.clone().map(observer_of_uses).or_else(changes);
-        let watch = ExecWatch::start(&directory.private(), programs, resolve, filter, observer);
+        let changes = || self.plan.changes.clone().map(observer_of_changes);
+        let observer = self.plan.tracing.clone().map(observer_of_uses).or_else(changes);
+        let watch = ExecWatch::start(&directory.private(), programs, files, filter, observer);
         let watch = watch.map_err(|error| error.to_string())?;
         Ok(Started { watch, directory })
     }

@@ -11,7 +11,10 @@
 
 mod caller;
 pub(super) mod connect;
+mod elf;
+mod identity;
 mod observe;
+mod recognize;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,9 +32,10 @@ use pi_exec_watch::{Call, Event, Listener, Reported};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
+use super::program_files::ProgramFiles;
 use crate::policy::{Exec, Part};
-use crate::word::base_name;
-use caller::{FileId, Image};
+use caller::Image;
+use identity::{FileId, Programs};
 pub use observe::{Observed, Observer};
 
 /// The most refused programs that are remembered.
@@ -43,9 +47,6 @@ const STACK: usize = 256 * 1024;
 /// Decides about a program: returns the reason why it must not start. The second argument is true
 /// if the command was approved ([`Watch::approved`]).
 pub type ExecFilter = Arc<dyn Fn(&Exec<'_>, bool) -> Option<Part> + Send + Sync>;
-
-/// Returns the real path of a program, given its name.
-pub type ProgramResolver = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
 
 /// The way in which a command is watched: by which [`ExecWatch`], and with which exceptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,22 +123,24 @@ impl fmt::Debug for ExecWatch {
 
 impl ExecWatch {
     /// Starts a judge with a socket in `directory`, which only the caller may access (mode 0700).
-    /// Each of `programs` is recognized under any name ([`Exec::known_as`]). With an observer,
-    /// commands also report the files that they use.
+    /// Each of `programs` is recognized under any name and as a copy ([`Exec::known_as`]); `files`
+    /// finds programs by their names. With an observer, commands also report the files that they
+    /// use.
     pub fn start(
         directory: &Path,
         programs: Vec<(String, PathBuf)>,
-        resolve: ProgramResolver,
+        files: ProgramFiles,
         filter: ExecFilter,
         observer: Option<Observer>,
     ) -> io::Result<Self> {
+        let mut programs = Programs::new(programs, files);
         let socket = directory.join("watch");
         let listener = UnixListener::bind(&socket)?;
-        let known = |(name, path): (String, PathBuf)| Some((name, FileId::of(&path)?));
+        // The clock of files, which is coarser than that of this process.
+        programs.started = socket.metadata()?.modified()?;
         let shared = Arc::new(Shared {
             filter,
-            resolve,
-            programs: programs.into_iter().filter_map(known).collect(),
+            programs,
             observer,
             ended: AtomicBool::new(false),
             refused: Mutex::default(),
@@ -177,8 +180,7 @@ impl Drop for ExecWatch {
 /// What the threads of all commands share.
 struct Shared {
     filter: ExecFilter,
-    resolve: ProgramResolver,
-    programs: Vec<(String, FileId)>,
+    programs: Programs,
     observer: Option<Observer>,
     ended: AtomicBool,
     refused: Mutex<Vec<Part>>,
@@ -194,33 +196,6 @@ impl Shared {
         if kept.len() < MOST_REFUSED && !kept.iter().any(|other| other.what == refused.what) {
             kept.push(refused);
         }
-    }
-
-    /// Returns the reason why a program must not start.
-    fn check(&self, image: &Image, thread: u32, approved: bool) -> Option<Part> {
-        let cwd = || caller::cwd(thread);
-        let mut exec = Exec::new(image.path.clone(), image.arguments(), &cwd);
-        exec.known_as = self.known_as(&exec, image.file);
-        (self.filter)(&exec, approved)
-    }
-
-    /// Returns the usual names of a file that is called by another.
-    fn known_as(&self, exec: &Exec<'_>, file: FileId) -> Vec<String> {
-        let same = self.programs.iter().filter(|(_, known)| *known == file);
-        let mut names: Vec<String> = same.map(|(name, _)| name.clone()).collect();
-        let called = exec.arguments.first().map(|name| base_name(name));
-        let is_usual = |name: &str| {
-            let path = (self.resolve)(name);
-            path.as_deref().and_then(FileId::of) == Some(file)
-        };
-        // One file may have several usual names and do something else under each.
-        if !names.is_empty()
-            && let Some(called) = called.filter(|name| !names.iter().any(|known| known == name))
-            && is_usual(called)
-        {
-            names.clear();
-        }
-        names
     }
 }
 
@@ -254,7 +229,14 @@ struct Judge {
     approved: bool,
     start: Start,
     /// Programs that may start, by the thread that starts each.
-    permitted: HashMap<u32, Image>,
+    permitted: HashMap<u32, Permitted>,
+}
+
+/// A program that may start.
+struct Permitted {
+    image: Image,
+    /// What it becomes is known only when it has started.
+    is_open: bool,
 }
 
 /// How far the first program is that is not judged.
@@ -311,7 +293,7 @@ impl Judge {
     /// it, and becomes it.
     fn is_own_start(&mut self, event: &Event) -> bool {
         let is_exec = event.call != Call::Started;
-        let file = || FileId::of_program(event.thread);
+        let file = || FileId::of(&caller::program(event.thread));
         match self.start {
             Start::Expected if is_exec => {
                 self.start = Start::Helper(event.thread, file());
@@ -332,16 +314,19 @@ impl Judge {
     fn is_allowed(&mut self, event: &Event) -> bool {
         let has_started = event.call == Call::Started;
         let permitted = self.permitted.remove(&event.thread);
+        let expected = permitted.as_ref().map(|permitted| &permitted.image);
         // What cannot be read before a program starts is read when it has started. Programs are
         // often searched for by trying paths that do not exist.
-        let Ok(image) = caller::read(event, permitted.as_ref()) else { return !has_started };
-        if has_started && permitted.is_some_and(|permitted| permitted == image) {
+        let Ok(mut image) = caller::read(event, expected) else { return !has_started };
+        let is_expected = has_started && expected == Some(&image);
+        if is_expected && permitted.is_some_and(|permitted| !permitted.is_open) {
             return true;
         }
-        if let Some(observer) = &self.shared.observer {
+        if let Some(observer) = self.shared.observer.as_ref().filter(|_| !is_expected) {
             observer.program(event.thread, &image);
         }
-        if let Some(refused) = self.shared.check(&image, event.thread, self.approved) {
+        let (refused, is_open) = self.shared.judge(&mut image, event, self.approved);
+        if let Some(refused) = refused {
             // If the process is gone, its number may be that of another. A permission for it
             // reaches no one, but a refusal would be reported.
             if self.listener.is_pending(event) {
@@ -357,7 +342,8 @@ impl Judge {
             self.permitted.clear();
         }
         if !has_started {
-            self.permitted.insert(event.thread, image);
+            image.found = None;
+            self.permitted.insert(event.thread, Permitted { image, is_open });
         }
         true
     }

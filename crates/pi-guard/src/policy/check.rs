@@ -15,7 +15,7 @@ use crate::shell::{self, Analysis, Command, RedirectAccess, Role};
 use crate::word::{Word, base_name};
 
 /// Options whose value is the directory that a command works in.
-const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --git-dir --prefix";
+pub(super) const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --git-dir --prefix";
 
 pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>) -> Verdict {
     let analysis = shell::analyze(script);

@@ -1,48 +1,83 @@
 //! The check of programs that a running command is about to start.
 //!
 //! Here nothing is computed, quoted or evaluated later: the program and its arguments are what the
-//! kernel gets. So only rules that ask or forbid count, and damage to the whole machine. What the
-//! profile says about other commands does not: a build that removes its own output is the business
-//! of the sandbox.
+//! kernel gets. So rules that ask or forbid count, damage to the whole machine, and destruction that
+//! the profile refuses. What a program does that is not known is the business of the sandbox.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::check::{Checker, only_reads};
 use super::forbidden::is_multi_call;
-use super::harm;
+use super::harm::{self, Damage};
 use super::paths::Directories;
 use super::rule::{Match, Program};
 use super::{CommandRule, Part, Policy, PolicyContext};
 use crate::Decision;
-use crate::programs::{self, Reach, Runs, Trait, is_option};
+use crate::programs::{self, Reach, Runs, Trait, Writes, is_option};
 use crate::shell::{Command, quoted};
 use crate::word::{Word, base_name};
 
-/// The maximum number of arguments of a loader that are taken for the program it loads.
-const MOST_LOADED: usize = 16;
 /// The maximum number of characters of a command in a report.
 const LONGEST_TEXT: usize = 200;
 
 /// A program that a process is about to start, or has just become.
-#[allow(missing_debug_implementations)] // The closure implements no `Debug`.
+#[allow(missing_debug_implementations)] // The closures implement no `Debug`.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Exec<'a> {
     /// The path of the program, absolute or relative to `cwd`.
     pub program: PathBuf,
-    /// The usual names of the file, if the path is a link to it or another name of it.
+    /// The names of the file: its own, and those of the program that it is or is a copy of.
     pub known_as: Vec<String>,
     /// The arguments, beginning with the name under which the program is called.
     pub arguments: Vec<String>,
+    /// Programs whose files are arguments that the program loads or interprets, each with the number
+    /// of the argument.
+    pub loaded: Vec<(usize, String)>,
     /// Returns the working directory, which most decisions do not need.
     pub cwd: &'a dyn Fn() -> PathBuf,
+    /// Returns the program that the process was before: that of its parent, if the process is new.
+    pub predecessor: &'a dyn Fn() -> Option<Predecessor>,
+    /// Returns true if commands made the file since they are watched, or if there is none.
+    pub is_new_file: &'a dyn Fn(&Path) -> bool,
+    /// Returns true if commands made the repository of the directory since they are watched.
+    pub is_new_repository: &'a dyn Fn(&Path) -> bool,
+}
+
+/// The program that a process was before it became another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Predecessor {
+    /// The names of the program.
+    pub names: Vec<String>,
+    /// Its arguments, beginning with the name under which it was called.
+    pub arguments: Vec<String>,
+}
+
+/// The arguments that a program loads or interprets.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loads {
+    Nothing,
+    /// Scripts, as an interpreter does.
+    Scripts,
+    /// Every program, as a loader does.
+    Programs,
 }
 
 impl<'a> Exec<'a> {
     /// A program with its arguments, beginning with the name under which it is called.
     #[must_use]
     pub fn new(program: PathBuf, arguments: Vec<String>, cwd: &'a dyn Fn() -> PathBuf) -> Self {
-        Self { program, known_as: Vec::new(), arguments, cwd }
+        Self {
+            program,
+            known_as: Vec::new(),
+            arguments,
+            loaded: Vec::new(),
+            cwd,
+            predecessor: &|| None,
+            is_new_file: &|_| false,
+            is_new_repository: &|_| false,
+        }
     }
 
     /// Returns the command as one line for display.
@@ -67,12 +102,23 @@ impl<'a> Exec<'a> {
         text
     }
 
-    /// Returns the commands that this may be: by the path, the name and the usual names of the
-    /// program, with the subcommand in its name, and what it runs without starting it.
-    fn commands(&self) -> Vec<(String, &[String])> {
-        let arguments = self.arguments.get(1..).unwrap_or_default();
-        let program = self.program.to_string_lossy().into_owned();
-        let mut names = vec![program];
+    /// Returns the arguments that the program loads or interprets. A program that is not known may
+    /// interpret scripts.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    pub(crate) fn loads(&self) -> Loads {
+        let entries = || self.names().into_iter().map(|name| programs::find(base_name(&name)));
+        if entries().any(|entry| entry.has(Trait::Loads)) {
+            return Loads::Programs;
+        }
+        let interprets = entries().any(|entry| {
+            !entry.is_known() || matches!(entry.runs, Runs::Shell(_) | Runs::Unknown(_))
+        });
+        if interprets { Loads::Scripts } else { Loads::Nothing }
+    }
+
+    /// Returns the names of the program: by its path, as it is called, and those of its file.
+    fn names(&self) -> Vec<String> {
+        let mut names = vec![self.program.to_string_lossy().into_owned()];
         // Under the name `program-subcommand`, it does nothing else.
         let called =
             self.arguments.first().and_then(|name| programs::split_dashed(base_name(name)));
@@ -83,12 +129,20 @@ impl<'a> Exec<'a> {
                 names.push(name.clone());
             }
         }
+        names
+    }
+
+    /// Returns the commands that this may be: under each of its names, with the subcommand in its
+    /// name, and what it runs without starting it.
+    fn commands(&self) -> Vec<(String, &[String])> {
+        let arguments = self.arguments.get(1..).unwrap_or_default();
+        let names = self.names();
         let mut commands = Vec::new();
         for name in &names {
             let entry = programs::find(base_name(name));
             let first = arguments.iter().position(|argument| !is_option(argument));
             let inner = match entry.runs {
-                _ if entry.has(Trait::Loads) => 0..arguments.len().min(MOST_LOADED),
+                _ if entry.has(Trait::Loads) => 0..arguments.len(),
                 _ if entry.has(Trait::MultiCall) => {
                     first.unwrap_or(0)..first.map_or(0, |at| at + 1)
                 }
@@ -100,38 +154,68 @@ impl<'a> Exec<'a> {
             };
             commands.extend(inner.map(|at| (arguments[at].clone(), &arguments[at + 1..])));
         }
+        let loaded = self.loaded.iter();
+        commands.extend(
+            loaded.filter_map(|(at, name)| Some((name.clone(), self.arguments.get(at + 1..)?))),
+        );
         commands.extend(names.into_iter().map(|name| (name, arguments)));
         commands
+    }
+
+    /// Returns true if a program starts another file of itself for a part of its own work, which
+    /// was judged as a whole.
+    fn is_part_of(&self, base: &str) -> bool {
+        let Some(predecessor) = (self.predecessor)() else { return false };
+        let is_same = predecessor.names.iter().any(|name| base_name(name) == base);
+        let arguments = predecessor.arguments.iter().skip(1).map(Word::plain);
+        let words: Vec<Word> = std::iter::once(Word::plain(base)).chain(arguments).collect();
+        // A word without an entry may be an alias, which the program starts itself.
+        is_same && programs::subcommand(&programs::without_options(&words)).is_some()
     }
 }
 
 impl Policy {
-    /// Returns true if any rule on commands asks or forbids, so that watching programs has a
-    /// purpose.
+    /// Returns true if any rule on commands asks or forbids.
     #[must_use]
     pub fn restricts_commands(&self) -> bool {
         self.strict_commands().next().is_some()
     }
 
-    /// Returns the programs of rules that ask or forbid, each with the real path of its file. A
-    /// file that is many programs is not the one of a rule.
+    /// Returns true if rules or the profile restrict the programs that commands start, so that
+    /// watching them has a purpose.
+    #[must_use]
+    pub fn restricts_programs(&self) -> bool {
+        self.restricts_commands() || self.refuses_destruction()
+    }
+
+    /// Returns the programs of rules that ask or forbid, and those that destroy if the profile
+    /// refuses that, each with its files: `files` returns those of a name. A file that is many
+    /// programs is not the one of a rule.
     #[must_use]
     pub fn restricted_programs(
         &self,
-        resolve: &dyn Fn(&str) -> Option<PathBuf>,
+        files: &dyn Fn(&str) -> Vec<PathBuf>,
     ) -> Vec<(String, PathBuf)> {
-        let names = self.strict_commands().filter_map(|rule| rule.prefix.first()).flatten();
-        let mut programs: Vec<(String, PathBuf)> = names
-            .filter_map(|name| Some((base_name(name).to_owned(), resolve(name)?)))
-            .filter(|(_, path)| !is_multi_call(path))
-            .collect();
+        let rules = self.strict_commands().filter_map(|rule| rule.prefix.first()).flatten();
+        let mut names: Vec<&str> = rules.map(String::as_str).collect();
+        if self.refuses_destruction() {
+            for name in programs::destructive() {
+                names.push(name);
+            }
+        }
+        let files = |name: &&str| {
+            let base = base_name(name).to_owned();
+            files(name).into_iter().map(move |path| (base.clone(), path))
+        };
+        let mut programs: Vec<(String, PathBuf)> =
+            (names.iter().flat_map(files)).filter(|(_, path)| !is_multi_call(path)).collect();
         programs.sort();
         programs.dedup();
         programs
     }
 
     /// Returns the strictest decision about a program that is about to start, if it is one to ask
-    /// or to forbid.
+    /// or to forbid. The working directory of the context is the workspace.
     #[must_use]
     pub fn check_exec(&self, exec: &Exec<'_>, context: &PolicyContext<'_>) -> Option<Part> {
         let mut commands = exec.commands();
@@ -155,11 +239,11 @@ impl Policy {
             return None;
         }
         // Names are judged as they are: links were followed by the kernel.
-        let cwd = (exec.cwd)();
-        let context = PolicyContext::new(&cwd).with_home(context.home);
+        let (cwd, workspace) = ((exec.cwd)(), context.cwd);
+        let context = PolicyContext { cwd: &cwd, ..*context };
         let mut checker = Checker::new(self, &context, "");
         for (name, arguments) in commands {
-            checker.exec(&name, arguments);
+            checker.exec(exec, &name, arguments, workspace);
         }
         let strict = |part: &Part| part.decision > Decision::Allow;
         let parts = checker.parts.into_iter().filter(strict);
@@ -171,11 +255,16 @@ impl Policy {
     fn strict_commands(&self) -> impl Iterator<Item = &CommandRule> {
         self.rules.commands.iter().filter(|rule| rule.decision > Decision::Allow)
     }
+
+    fn refuses_destruction(&self) -> bool {
+        self.defaults.destructive == Decision::Forbid
+    }
 }
 
 impl Checker<'_> {
-    /// Adds what rules and the list of damage say about a command of which every word is known.
-    fn exec(&mut self, name: &str, arguments: &[String]) {
+    /// Adds what rules, the list of damage and the profile say about a command of which every word
+    /// is known.
+    fn exec(&mut self, exec: &Exec<'_>, name: &str, arguments: &[String], workspace: &Path) {
         let base = base_name(name);
         let policy = self.policy;
         let program = Program { written: name, real: None };
@@ -186,9 +275,19 @@ impl Checker<'_> {
         named.words[0] = Word::plain(base);
         self.scope = self.scope_of(&named, "");
         let directories = Directories { cwd: self.context.cwd, home: self.context.home };
-        let damage = harm::damage(&command, directories, self.context.cwd);
-        if let Some(damage) = damage.filter(|damage| damage.reach == Reach::Machine) {
-            self.part(base, Decision::Forbid, damage.reason);
+        let short = programs::without_options(&named.words);
+        let short = Command { words: short, ..Command::default() };
+        let damage = harm::damage(&short, directories, workspace);
+        match damage {
+            Some(damage) if damage.reach == Reach::Machine => {
+                self.part(base, Decision::Forbid, damage.reason);
+            }
+            Some(damage)
+                if self.refuses(&damage) && !self.is_permitted(exec, &named, &short, &damage) =>
+            {
+                self.part(base, Decision::Forbid, damage.reason);
+            }
+            _ => {}
         }
         for rule in policy.strict_commands() {
             if rule.matches(&command, &program, &|_, _| false, &|_| false) == Match::Yes {
@@ -204,6 +303,65 @@ impl Checker<'_> {
             let found = self.parts.split_off(before);
             self.parts.extend(found.into_iter().filter(|part| part.rule.is_some()));
         }
+    }
+
+    /// Returns true if the profile refuses this damage. A profile that asks has asked about the
+    /// command as a whole.
+    fn refuses(&self, damage: &Damage) -> bool {
+        let defaults = self.policy.defaults;
+        let decision = match damage.reach {
+            Reach::Workspace => defaults.destructive_inside,
+            _ => defaults.destructive,
+        };
+        decision == Decision::Forbid
+    }
+
+    /// Returns true if damage that the profile refuses is left to rules, a part of a permitted
+    /// command, or nothing that was there before.
+    fn is_permitted(
+        &self,
+        exec: &Exec<'_>,
+        command: &Command,
+        short: &Command,
+        damage: &Damage,
+    ) -> bool {
+        let base = command.base().unwrap_or_default();
+        let program = Program { written: base, real: None };
+        let absolute = |text: &str, cwd: &Path| self.directories.absolute(text, cwd);
+        let cwd = self.context.cwd;
+        let is_outside = |text: &str| {
+            (text.contains('/') || text.starts_with('.')) && !absolute(text, cwd).starts_with(cwd)
+        };
+        let decides = |rule: &CommandRule| {
+            rule.matches(command, &program, &|one, other| one == other, &is_outside) == Match::Yes
+        };
+        if self.policy.rules.commands.iter().any(decides) || exec.is_part_of(base) {
+            return true;
+        }
+        if damage.reach >= Reach::Remote || self.context.is_disposable {
+            return damage.reach < Reach::Remote;
+        }
+        let entry = programs::find(base);
+        let arguments = command.words.get(1..).unwrap_or_default();
+        if matches!(entry.writes, Writes::All | Writes::Last) {
+            let mut operands = harm::operands(arguments).filter_map(Word::literal).peekable();
+            return operands.peek().is_some()
+                && !entry.has(Trait::Searches)
+                && operands.all(|text| (exec.is_new_file)(&absolute(text, cwd)));
+        }
+        // Options before the subcommand name the directories that it works in.
+        let before = command.words.len().saturating_sub(short.words.len());
+        let options = arguments.get(..before).unwrap_or_default();
+        let named = |list: &str| programs::values(list, options);
+        let mut cwd = cwd.to_owned();
+        for directory in named("-C").iter().filter_map(Word::literal) {
+            cwd = absolute(directory, &cwd);
+        }
+        let others = named(super::check::DIRECTORY_OPTIONS);
+        let mut others = others.iter().filter_map(Word::literal).map(|text| absolute(text, &cwd));
+        entry.has(Trait::Extensible)
+            && (exec.is_new_repository)(&cwd)
+            && others.all(|directory| (exec.is_new_repository)(&directory))
     }
 }
 
@@ -239,7 +397,7 @@ mod tests {
     "#;
 
     fn check(program: &str, arguments: &[&str], known_as: &[&str]) -> Option<Part> {
-        let mut policy = Policy::new(Defaults::unattended());
+        let mut policy = Policy::new(Defaults::unattended().with_checkpoint(true));
         policy.add(RuleFile::parse("rules.toml", RULES, Layer::User).unwrap());
         let arguments = arguments.iter().map(|&text| text.to_owned()).collect();
         let cwd = || PathBuf::from("/work");
@@ -276,6 +434,10 @@ mod tests {
             ("/x/cargo", &["cargo", "build"], &[], None),
             ("/bin/rm", &["rm", "-rf", "/"], &[], Some(Forbid)),
             ("/bin/rm", &["rm", "-rf", "target"], &[], None),
+            ("/usr/bin/git", &["git", "filter-branch"], &[], Some(Forbid)),
+            ("/usr/bin/git", &["git", "-c", "a.b=c", "filter-branch"], &[], Some(Forbid)),
+            ("/usr/bin/git", &["git", "log", "filter-branch"], &[], None),
+            ("/bin/aws", &["aws", "s3api", "delete-bucket"], &[], Some(Forbid)),
             ("/bin/cat", &["cat", ".env"], &[], Some(Forbid)),
             ("/bin/cp", &["cp", "a", "locked/b"], &[], Some(Forbid)),
             ("/lib/cc1", &["cc1", "locked/b.c"], &[], None),
@@ -305,11 +467,18 @@ mod tests {
         assert!(!policy.restricts_commands());
         policy.add(RuleFile::parse("x", RULES, Layer::User).unwrap());
         assert!(policy.restricts_commands());
-        let resolve = |name: &str| match name {
-            "cargo" => Some(PathBuf::from("/home/u/.cargo/bin/rustup")),
-            name => Some(Path::new("/usr/bin").join(name)),
+        let files = |name: &str| match name {
+            "cargo" => vec![PathBuf::from("/home/u/.cargo/bin/rustup")],
+            "git" => ["/usr/bin/git", "/usr/local/bin/git"].map(PathBuf::from).to_vec(),
+            name => vec![Path::new("/usr/bin").join(name)],
         };
-        let listed = policy.restricted_programs(&resolve);
-        assert_eq!(listed, [("git".to_owned(), PathBuf::from("/usr/bin/git"))]);
+        let listed = policy.restricted_programs(&files);
+        let git = |path: &str| ("git".to_owned(), PathBuf::from(path));
+        assert_eq!(listed, [git("/usr/bin/git"), git("/usr/local/bin/git")]);
+        // A profile that refuses destruction restricts the programs that destroy.
+        let unattended = policy.with_defaults(Defaults::unattended());
+        let listed = unattended.restricted_programs(&files);
+        let has = |name: &str| listed.iter().any(|(listed, _)| listed == name);
+        assert!(has("git") && has("rm") && !has("cat") && !has("cargo"), "{listed:?}");
     }
 }

@@ -7,14 +7,15 @@ use crate::Decision;
 use crate::programs::{self, Trait};
 
 impl Policy {
-    /// Returns the real paths of programs that are forbidden with any arguments.
+    /// Returns the files of programs that are forbidden with any arguments: `files` returns those of
+    /// a name.
     #[must_use]
-    pub fn forbidden_programs(&self, resolve: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+    pub fn forbidden_programs(&self, files: &dyn Fn(&str) -> Vec<PathBuf>) -> Vec<PathBuf> {
         let rules = self.rules.commands.iter();
         let whole =
             rules.filter(|rule| rule.decision == Decision::Forbid && rule.prefix.len() == 1);
         let mut programs: Vec<PathBuf> =
-            whole.flat_map(|rule| &rule.prefix[0]).filter_map(|name| resolve(name)).collect();
+            whole.flat_map(|rule| &rule.prefix[0]).flat_map(|name| files(name)).collect();
         programs.retain(|path| !is_multi_call(path));
         programs.sort();
         programs.dedup();
@@ -50,11 +51,12 @@ mod tests {
         "#;
         let mut policy = Policy::new(Defaults::explore());
         policy.add(RuleFile::parse("x", text, Layer::User).unwrap());
-        let resolve = |name: &str| match name {
-            "sh" => Some(PathBuf::from("/bin/busybox")),
-            "tac" => None,
-            name => Some(Path::new("/usr/bin").join(name)),
+        let files = |name: &str| match name {
+            "sh" => vec![PathBuf::from("/bin/busybox")],
+            "tac" => vec![],
+            name => vec![Path::new("/usr/bin").join(name), Path::new("/opt").join(name)],
         };
-        assert_eq!(policy.forbidden_programs(&resolve), [Path::new("/usr/bin/cat")]);
+        let listed = policy.forbidden_programs(&files);
+        assert_eq!(listed, [Path::new("/opt/cat"), Path::new("/usr/bin/cat")]);
     }
 }

@@ -180,7 +180,8 @@ pub(super) fn is_fork_bomb(script: &str, analysis: &Analysis) -> bool {
     }) || dense.contains(":(){:|:&};:")
 }
 
-fn operands(arguments: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
+/// Returns the arguments that are no options.
+pub(super) fn operands(arguments: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
     arguments.iter().filter(|word| word.literal().is_none_or(|text| !text.starts_with('-')))
 }
 

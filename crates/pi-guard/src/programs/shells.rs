@@ -57,6 +57,7 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "stdbuf" { runs: Runs::Command(0), options: "-ioe= --input= --output= --error=" }
     "time" { runs: Runs::Command(0), options: "-pvq -f= --portability --verbose --quiet --format=" }
     "setsid" { runs: Runs::Command(0), options: "-fw --fork --wait" }
-    "busybox coreutils rustup-init toybox uutils" { runs: super::UNKNOWN_RUNS,
+    "busybox coreutils kmod lvm mtools rustup-init toybox uutils xtables-legacy-multi \
+     xtables-nft-multi" { runs: super::UNKNOWN_RUNS,
         traits: &[Trait::MultiCall] }
 };

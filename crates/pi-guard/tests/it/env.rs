@@ -39,20 +39,57 @@ fn attempt() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/attempt.c");
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attempt");
+        let program = build_directory().join("attempt");
         let built = Command::new("cc").args(["-O1", "-w", "-o"]).arg(&program).arg(source).status();
         assert!(built.expect("a C compiler, which Rust needs anyway").success());
         program
     })
 }
 
+/// The directory for files of the tests. A run as another user has its own.
+pub(crate) fn build_directory() -> &'static Path {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
+        let other = std::env::var_os("PI_TEST_DIRECTORY");
+        other.map_or_else(|| env!("CARGO_TARGET_TMPDIR").into(), PathBuf::from)
+    })
+}
+
+/// Runs a test again as an ordinary user, if this one is root.
+pub(crate) fn again_as_user(test: &str) {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let directory = tempfile::Builder::new().prefix("pi-test").tempdir_in("/var/tmp").unwrap();
+    let user = rustix::process::Uid::from_raw(65534);
+    rustix::fs::chown(directory.path(), Some(user), None).unwrap();
+    let mut as_user = Command::new("setpriv");
+    as_user.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--"]);
+    as_user.arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]);
+    as_user.env("PI_TEST_DIRECTORY", directory.path()).env("HOME", directory.path());
+    match as_user.output() {
+        Ok(output) if output.status.success() && text(&output).contains("1 passed") => {
+            let reports = text(&output);
+            for line in reports.lines().filter(|line| line.contains("NOT TESTED")) {
+                not_tested(&format!("as an ordinary user: {line}"));
+            }
+        }
+        // The files of the build may be those of root only.
+        Ok(output) if matches!(output.status.code(), Some(126 | 127)) => {
+            not_tested(&format!("{test} as an ordinary user: {}", text(&output)));
+        }
+        Ok(output) => panic!("as an ordinary user: {}", text(&output)),
+        Err(error) => not_tested(&format!("{test} as an ordinary user: {error}")),
+    }
+}
+
 /// The directory for test environments: that of the build, unless its name needs quotes in a
 /// script, or it lies in a directory that sandboxed commands do not see.
 fn directory() -> &'static Path {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let directory = build_directory();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let visible = !["/dev", "/run"].iter().any(|private| directory.starts_with(private));
-    if visible && env!("CARGO_TARGET_TMPDIR").chars().all(plain) {
+    if visible && directory.to_string_lossy().chars().all(plain) {
         directory
     } else {
         Path::new("/var/tmp")

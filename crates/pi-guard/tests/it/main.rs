@@ -11,6 +11,8 @@ mod beside_bash;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
+mod destruction;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod env;
@@ -20,6 +22,8 @@ mod escapes;
 mod hidden;
 #[cfg(target_os = "linux")]
 mod hosts;
+#[cfg(target_os = "linux")]
+mod identities;
 #[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]

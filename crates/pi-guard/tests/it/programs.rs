@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use pi_guard::confine::{DenialTarget, explain_denial};
+use pi_guard::confine::{DenialTarget, ProgramFiles, explain_denial};
 
 use crate::env::{TestEnv, confined, levels, not_tested, text};
 
@@ -158,5 +158,48 @@ fn a_forbidden_program_in_a_writable_root_cannot_run() {
         }
         let output = run("echo x > src/new && echo x > src/bin/new; test -e src/new");
         assert!(output.status.success(), "{level}: {}", text(&output));
+    }
+}
+
+/// A hard link, another file on the path and another file of the package are the same program.
+#[test]
+fn no_file_of_a_forbidden_program_can_be_run_or_copied() {
+    let Some(cat) = cat() else { return };
+    let env = TestEnv::new();
+    for directory in ["a/bin", "b/bin", "b/lib/tool-core"] {
+        fs::create_dir_all(env.path(directory)).unwrap();
+    }
+    for file in ["a/bin/tool", "b/bin/tool", "b/lib/tool-core/tool"] {
+        fs::copy(&cat, env.path(file)).unwrap();
+    }
+    fs::copy("/bin/ls", env.path("a/bin/other")).unwrap();
+    fs::hard_link(env.path("a/bin/tool"), env.path("a/bin/tool-receive")).unwrap();
+    fs::hard_link(env.path("b/lib/tool-core/tool"), env.path("b/lib/tool-core/tool-add")).unwrap();
+    let files = ProgramFiles::new(vec![env.path("a/bin"), env.path("b/bin")]);
+    let names = [
+        "a/bin/tool",
+        "a/bin/tool-receive",
+        "b/bin/tool",
+        "b/lib/tool-core/tool",
+        "b/lib/tool-core/tool-add",
+    ];
+    let scripts = ["F src/mine", "cp F src/w && src/w src/mine", "ln -s F src/w && src/w src/mine"];
+    let base = [("BASE", env.base.display().to_string())];
+    for name in names {
+        for script in scripts {
+            let script = format!("rm -f src/w; {}", script.replace('F', &format!("$BASE/{name}")));
+            let output = env.run_with(None, "ws", &script, &base);
+            assert!(text(&output).contains("mine\n"), "{script}: {}", text(&output));
+            for (level, machine) in levels() {
+                let mut confinement = env.confinement();
+                confinement.forbidden_programs = files.with_links(files.named("tool"));
+                let confined = confined(&confinement, &machine);
+                let output = env.run_with(Some(&confined), "ws", &script, &base);
+                assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
+                assert!(!text(&output).contains("mine\n"), "{level}, {script}: {}", text(&output));
+                let output = env.run_with(Some(&confined), "ws", "$BASE/a/bin/other src", &base);
+                assert!(output.status.success(), "{level}: {}", text(&output));
+            }
+        }
     }
 }

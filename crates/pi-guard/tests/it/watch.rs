@@ -14,10 +14,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use pi_guard::confine::{
     Confined, Confinement, ConfinementLevel, ExecFilter, ExecWatch, Machine, Mode, Network,
+    ProgramFiles,
 };
 use pi_guard::policy::{Defaults, Layer, Policy, PolicyContext, RuleFile};
 
-use crate::env::{TESTBED, TestEnv, levels, not_tested, text};
+use crate::env::{TESTBED, TestEnv, build_directory, levels, not_tested, text};
 
 const RULES: &str = r#"
 [[command]]
@@ -82,7 +83,7 @@ fn start_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/start.c");
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("start");
+        let program = build_directory().join("start");
         let mut compiler = Command::new("cc");
         compiler.args(["-O1", "-w", "-pthread", "-o"]).arg(&program).arg(source);
         assert!(compiler.status().expect("a C compiler, which Rust needs anyway").success());
@@ -91,22 +92,31 @@ fn start_program() -> &'static Path {
 }
 
 /// An environment with the program `git`, and a judge.
-struct Watched {
-    env: TestEnv,
-    watch: ExecWatch,
+pub(crate) struct Watched {
+    pub(crate) env: TestEnv,
+    pub(crate) watch: ExecWatch,
 }
 
 impl Watched {
     fn new() -> Self {
         Self::with(|directory, filter| {
             let policy = policy();
-            let resolve = resolver(directory.parent().unwrap());
-            let programs = policy.restricted_programs(&*resolve);
-            ExecWatch::start(directory, programs, resolve, filter, None).unwrap()
+            let files = files(directory.parent().unwrap());
+            let programs = policy.restricted_programs(&|name| files.named(name));
+            ExecWatch::start(directory, programs, files, filter, None).unwrap()
         })
     }
 
     fn with(start: impl FnOnce(&Path, ExecFilter) -> ExecWatch) -> Self {
+        Self::with_policy(policy(), |_| {}, start)
+    }
+
+    /// An environment with this policy, which `prepare` changes before the judge starts.
+    pub(crate) fn with_policy(
+        policy: Policy,
+        prepare: impl FnOnce(&TestEnv),
+        start: impl FnOnce(&Path, ExecFilter) -> ExecWatch,
+    ) -> Self {
         let env = TestEnv::new();
         for directory in ["bin", "own"] {
             fs::create_dir(env.path(directory)).unwrap();
@@ -118,9 +128,10 @@ impl Watched {
         }
         fs::write(env.path("script"), "#!/bin/sh\necho \"$1\" >> $RAN\n").unwrap();
         fs::set_permissions(env.path("script"), fs::Permissions::from_mode(0o755)).unwrap();
-        let policy = policy();
+        prepare(&env);
+        let workspace = env.path("ws");
         let filter: ExecFilter = Arc::new(move |exec, approved| {
-            let part = policy.check_exec(exec, &PolicyContext::new(Path::new("/")))?;
+            let part = policy.check_exec(exec, &PolicyContext::new(&workspace))?;
             (part.decision == pi_guard::Decision::Forbid || !approved).then_some(part)
         });
         let watch = start(&env.path("own"), filter);
@@ -128,7 +139,7 @@ impl Watched {
     }
 
     /// This machine's confinements with the judge, and none with it.
-    fn confinements(&self) -> Vec<Confined> {
+    pub(crate) fn confinements(&self) -> Vec<Confined> {
         let mut wanted: Vec<(Confinement, Machine)> =
             levels().into_iter().map(|(_, machine)| (self.env.confinement(), machine)).collect();
         wanted.push((Confinement::new(Mode::Off, Network::On), Machine::default()));
@@ -141,7 +152,9 @@ impl Watched {
 
     fn variables(&self) -> Vec<(&'static str, String)> {
         let path = std::env::var_os("PATH").unwrap();
-        let path = format!("{}:{}", self.env.path("bin").display(), path.display());
+        let own = self.env.path("bin").display().to_string();
+        let writable = self.env.path("ws/venv/bin").display().to_string();
+        let path = format!("{own}:{writable}:{}", path.display());
         let place = |name: &str| self.env.path(name).display().to_string();
         vec![
             ("PATH", path),
@@ -149,11 +162,12 @@ impl Watched {
             ("START", place("start")),
             ("SCRIPT", place("script")),
             ("LOADER", loader().to_owned()),
+            ("BASE", self.env.base.display().to_string()),
         ]
     }
 
     /// Runs a script, and returns its output and the subcommands that ran.
-    fn run(&self, confined: Option<&Confined>, script: &str) -> (String, String) {
+    pub(crate) fn run(&self, confined: Option<&Confined>, script: &str) -> (String, String) {
         let ran = self.env.path("ws/src/ran");
         fs::write(&ran, "").unwrap();
         let output = self.env.run_with(confined, "ws", script, &self.variables());
@@ -168,16 +182,14 @@ fn policy() -> Policy {
 }
 
 /// Finds programs like the shell of a test.
-fn resolver(base: &Path) -> Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync> {
-    let bin = base.join("bin");
-    Arc::new(move |name| {
-        let path = std::env::var_os("PATH").unwrap();
-        let mut places = std::iter::once(bin.clone()).chain(std::env::split_paths(&path));
-        places.find_map(|place| place.join(name).canonicalize().ok())
-    })
+pub(crate) fn files(base: &Path) -> ProgramFiles {
+    let path = std::env::var_os("PATH").unwrap();
+    let own = [base.join("bin"), base.join("usr/bin"), base.join("ws/venv/bin")];
+    let places = own.into_iter().chain(std::env::split_paths(&path));
+    ProgramFiles::new(places.collect()).with_writable(vec![base.join("ws")])
 }
 
-fn loader() -> &'static str {
+pub(crate) fn loader() -> &'static str {
     let known = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
     known.into_iter().find(|path| Path::new(path).exists()).unwrap_or("no-loader")
 }
@@ -279,12 +291,26 @@ fn the_first_program_is_judged_unless_the_caller_chose_it() {
 #[test]
 fn one_file_with_several_names_is_judged_by_the_name() {
     let watched = Watched::new();
-    // As `rustup` is `cargo` and `rustc`.
+    // Another name of the same file is the same program, unless the file is one of those that are
+    // many: as `rustup` is `cargo` and `rustc`.
     fs::hard_link(watched.env.path("bin/git"), watched.env.path("bin/hub")).unwrap();
-    for confined in watched.confinements() {
-        let (output, ran) = watched.run(Some(&confined), "hub push; (exec -a ls git push)");
-        assert_eq!(ran, "push\n", "{output}");
-        assert_eq!(watched.watch.take_refused().len(), 1);
+    let many = Watched::with_policy(
+        policy(),
+        |env| fs::hard_link(env.path("bin/git"), env.path("bin/busybox")).unwrap(),
+        |directory, filter| {
+            let files = files(directory.parent().unwrap());
+            let programs = policy().restricted_programs(&|name| files.named(name));
+            ExecWatch::start(directory, programs, files, filter, None).unwrap()
+        },
+    );
+    fs::hard_link(many.env.path("bin/git"), many.env.path("bin/hub")).unwrap();
+    let script = "hub push; (exec -a ls git push)";
+    for (watched, expected, refused) in [(&watched, "", 2), (&many, "push\n", 1)] {
+        for confined in watched.confinements() {
+            let (output, ran) = watched.run(Some(&confined), script);
+            assert_eq!(ran, expected, "{output}");
+            assert_eq!(watched.watch.take_refused().len(), refused);
+        }
     }
 }
 
@@ -295,7 +321,7 @@ fn nothing_starts_without_the_judge() {
         // The socket of a judge that has ended.
         let gone = TestEnv::new();
         let stale =
-            ExecWatch::start(&gone.base, vec![], resolver(&gone.base), Arc::new(|_, _| None), None);
+            ExecWatch::start(&gone.base, vec![], files(&gone.base), Arc::new(|_, _| None), None);
         let stale = stale.unwrap().watch().own_start();
         let (output, ran) = watched.run(Some(&confined.clone().with_watch(stale)), "git status");
         assert_eq!(ran, "", "{output}");
@@ -316,7 +342,7 @@ fn nothing_starts_after_the_end_of_the_judge() {
             }
             None
         });
-        ExecWatch::start(directory, vec![], resolver(directory), filter, None).unwrap()
+        ExecWatch::start(directory, vec![], files(directory), filter, None).unwrap()
     });
     for confined in watched.confinements() {
         let script = "git status; git end; echo code $?; git push; echo code $?";

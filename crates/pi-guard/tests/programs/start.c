@@ -64,9 +64,28 @@ static int race(const char *program, char **arguments, int rounds) {
 
 static void subcommand(const char *name, char **arguments) {
     const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-    const char *found = strncmp(base, "git-", 4) == 0 ? base + 4 : arguments[1] ? arguments[1] : "";
+    int at = arguments[0] ? 1 : 0;
+    while (arguments[at] && arguments[at][0] == '-')
+        at += arguments[at + 1] && (!strcmp(arguments[at], "-C") || !strcmp(arguments[at], "-c")) ? 2 : 1;
+    const char *found = strncmp(base, "git-", 4) == 0 ? base + 4 : arguments[at] ? arguments[at] : "";
     FILE *ran = fopen(getenv("RAN"), "a");
     if (ran) fprintf(ran, "%s\n", found), fclose(ran);
+}
+
+// Like git, `stash push` starts another subcommand of the same program, and `alias` the one that
+// follows.
+static int own_part(int count, char **arguments) {
+    static char *reset[] = {"git", "reset", "--hard", NULL};
+    char **part = NULL;
+    if (count > 2 && strcmp(arguments[1], "stash") == 0 && strcmp(arguments[2], "push") == 0) part = reset;
+    if (count > 2 && strcmp(arguments[1], "alias") == 0) part = arguments + 1, part[0] = "git";
+    if (!part) return 0;
+    pid_t child = fork();
+    if (child == 0) {
+        execv(find("git"), part);
+        _exit(97);
+    }
+    return ended(child);
 }
 
 int main(int count, char **arguments) {
@@ -98,5 +117,5 @@ int main(int count, char **arguments) {
     }
     if (strcmp(how, "race") == 0) return race(find(rest[0]), rest, 300);
     subcommand(arguments[0], arguments);
-    return 0;
+    return own_part(count, arguments);
 }
