@@ -13,7 +13,7 @@ use pi_guard::confine::ExecWatch;
 use pi_guard::policy::{Defaults, Layer, Policy, RuleFile};
 
 use crate::env::{TestEnv, again_as_user, measured, not_tested};
-use crate::watch::{Watched, files};
+use crate::watch::{SOURCE, Watched, files};
 
 const RULES: &str = r#"
 [[command]]
@@ -49,9 +49,13 @@ fn prepare(env: &TestEnv) {
         let copied = Command::new("cp").arg(env.path("bin/git")).arg(env.path(to)).status();
         assert!(copied.unwrap().success());
     };
-    for place in ["usr/bin/git", "usr/lib/git-core/git", "usr/bin/whole", "usr/bin/unrelated"] {
+    for place in ["usr/bin/git", "usr/lib/git-core/git"] {
         copy(place);
     }
+    // Another program, not a copy.
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O0", "-w", "-pthread", "-o"]).arg(env.path("usr/bin/whole")).arg(SOURCE);
+    assert!(compiler.status().unwrap().success());
     fs::hard_link(env.path("usr/lib/git-core/git"), env.path("usr/lib/git-core/git-part")).unwrap();
     fs::hard_link(env.path("usr/bin/whole"), env.path("usr/bin/whole5.36")).unwrap();
     let script = |name: &str, text: &str| {

@@ -78,14 +78,16 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("after a change of the environment", "env -i RAN=$RAN PATH=$PATH git @@"),
 ];
 
+/// The program that plays the restricted ones.
+pub(crate) const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/start.c");
+
 /// The compiled `start.c`.
 fn start_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/start.c");
         let program = build_directory().join("start");
         let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-w", "-pthread", "-o"]).arg(&program).arg(source);
+        compiler.args(["-O1", "-w", "-pthread", "-o"]).arg(&program).arg(SOURCE);
         assert!(compiler.status().expect("a C compiler, which Rust needs anyway").success());
         program
     })

@@ -113,12 +113,7 @@ pub(super) struct Identity {
     pub(super) is_script: bool,
 }
 
-/// The content of a file, as far as it identifies a program.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Content {
-    BuildId(Vec<u8>),
-    Digest([u8; 32]),
-}
+type Digested = [u8; 32];
 
 /// A file of a program that rules restrict.
 struct Known {
@@ -127,17 +122,11 @@ struct Known {
     version: Version,
     /// `None` if the file is a script.
     elf: Option<Elf>,
+    /// Computed when another file has the same size.
+    digest: OnceLock<Option<Digested>>,
     /// The file has an unrelated name of its own, so it may be another program under each name that
     /// leads to it.
     is_dispatched: bool,
-}
-
-/// The content of known files.
-#[derive(Default)]
-struct Contents {
-    known: HashMap<Content, Vec<usize>>,
-    /// The sizes of files without a build id, which are compared only with others of the same size.
-    sizes: HashSet<u64>,
 }
 
 /// The programs that rules restrict.
@@ -145,7 +134,9 @@ pub(super) struct Programs {
     files: ProgramFiles,
     known: Vec<Known>,
     by_file: HashMap<FileId, Vec<usize>>,
-    contents: OnceLock<Contents>,
+    by_build_id: HashMap<Vec<u8>, Vec<usize>>,
+    /// Files without a build id, which are compared with others of the same size.
+    by_size: HashMap<u64, Vec<usize>>,
     identified: Mutex<HashMap<Version, Arc<Identity>>>,
     /// The time from which on commands are watched.
     pub(super) started: SystemTime,
@@ -172,7 +163,8 @@ impl Programs {
             loaders.extend(elf.as_ref().and_then(|elf| elf.interpreter.clone()));
             let own = path.file_name().map(|own| own.to_string_lossy().to_lowercase());
             let is_dispatched = !own.is_some_and(|own| own.contains(&name.to_lowercase()));
-            known.push(Known { name, path, version, elf, is_dispatched });
+            let digest = OnceLock::new();
+            known.push(Known { name, path, version, elf, digest, is_dispatched });
         }
         loaders.extend(read_elf(Path::new("/proc/self/exe")).and_then(|elf| elf.interpreter));
         for directory in ["/lib64", "/lib", "/lib32", "/libx32"] {
@@ -181,17 +173,24 @@ impl Programs {
         for path in loaders {
             let Some(version) = Version::of(&path) else { continue };
             if !known.iter().any(|known| known.name == LOADER && known.version == version) {
-                let (name, elf) = (LOADER.to_owned(), read_elf(&path));
-                known.push(Known { name, path, version, elf, is_dispatched: false });
+                let (name, elf, digest) = (LOADER.to_owned(), read_elf(&path), OnceLock::new());
+                known.push(Known { name, path, version, elf, digest, is_dispatched: false });
             }
         }
         let mut by_file: HashMap<FileId, Vec<usize>> = HashMap::new();
+        let (mut by_build_id, mut by_size) = (HashMap::new(), HashMap::new());
         for (at, known) in known.iter().enumerate() {
             by_file.entry(known.version.file).or_default().push(at);
+            let build_id = known.elf.as_ref().and_then(|elf| elf.build_id.clone());
+            let same: &mut Vec<usize> = match build_id {
+                _ if known.is_dispatched => continue,
+                Some(id) => by_build_id.entry(id).or_default(),
+                None => by_size.entry(known.version.size).or_default(),
+            };
+            same.push(at);
         }
-        let (contents, identified) = (OnceLock::new(), Mutex::default());
-        let started = SystemTime::UNIX_EPOCH;
-        Self { files, known, by_file, contents, identified, started }
+        let (identified, started) = (Mutex::default(), SystemTime::UNIX_EPOCH);
+        Self { files, known, by_file, by_build_id, by_size, identified, started }
     }
 
     /// Returns true if a file is known that another program interprets.
@@ -259,18 +258,25 @@ impl Programs {
     }
 
     fn read_identity(&self, found: &Found) -> Option<Identity> {
-        let contents = self.contents();
         let file = File::open(by_descriptor(found.descriptor.as_fd())).ok()?;
         let elf = Elf::read(&file);
         let is_script = elf.is_none();
-        let content = match elf.and_then(|elf| elf.build_id) {
-            Some(id) => Content::BuildId(id),
-            None if contents.sizes.contains(&found.version.size) => digest(file)?,
-            None => return Some(Identity { is_script, ..Identity::default() }),
+        let known = |same: Option<&Vec<usize>>| -> Vec<&Known> {
+            same.into_iter().flatten().filter_map(|at| self.known.get(*at)).collect()
         };
-        let same = contents.known.get(&content).into_iter().flatten();
+        let same = match elf.and_then(|elf| elf.build_id) {
+            Some(id) => known(self.by_build_id.get(&id)),
+            None => {
+                let mut alike = known(self.by_size.get(&found.version.size));
+                if !alike.is_empty() {
+                    let own = digest(file);
+                    alike.retain(|known| own.is_some() && known.digest() == own);
+                }
+                alike
+            }
+        };
         let mut names: Vec<String> = Vec::new();
-        for known in same.filter_map(|at| self.known.get(*at)) {
+        for known in same {
             if !names.contains(&known.name) {
                 names.push(known.name.clone());
             }
@@ -282,27 +288,11 @@ impl Programs {
         }
         Some(Identity { names, is_script })
     }
+}
 
-    /// Returns the contents, which are read when the first file starts that is not known.
-    fn contents(&self) -> &Contents {
-        self.contents.get_or_init(|| {
-            let mut contents = Contents::default();
-            for (at, known) in self.known.iter().enumerate().filter(|(_, k)| !k.is_dispatched) {
-                let build_id = known.elf.as_ref().and_then(|elf| elf.build_id.clone());
-                let content = match build_id {
-                    Some(id) => Content::BuildId(id),
-                    None => {
-                        let Some(digest) = File::open(&known.path).ok().and_then(digest) else {
-                            continue;
-                        };
-                        contents.sizes.insert(known.version.size);
-                        digest
-                    }
-                };
-                contents.known.entry(content).or_default().push(at);
-            }
-            contents
-        })
+impl Known {
+    fn digest(&self) -> Option<Digested> {
+        *self.digest.get_or_init(|| File::open(&self.path).ok().and_then(digest))
     }
 }
 
@@ -310,12 +300,12 @@ fn read_elf(path: &Path) -> Option<Elf> {
     Elf::read(&File::open(path).ok()?)
 }
 
-fn digest(mut file: File) -> Option<Content> {
+fn digest(mut file: File) -> Option<Digested> {
     let (mut digest, mut chunk) = (Sha256::new(), vec![0; CHUNK]);
     loop {
         let count = file.read(&mut chunk).ok()?;
         if count == 0 {
-            return Some(Content::Digest(digest.finalize().into()));
+            return Some(digest.finalize().into());
         }
         digest.update(chunk.get(..count)?);
     }

@@ -69,7 +69,7 @@ impl Shared {
             let value = argument.split_once('=').map(|(_, value)| value);
             for text in [Some(argument.as_str()), value].into_iter().flatten() {
                 let Some(found) = caller::argument_file(thread, text) else { continue };
-                let identity = self.programs.identify(&found, None);
+                let identity = self.programs.identify(&found, Some(text));
                 if loads == Loads::Programs || identity.is_script {
                     loaded.extend(identity.names.iter().map(|name| (at, name.clone())));
                 }
