@@ -122,7 +122,10 @@ const ATTACKS: &[(&str, &str)] = &[
         "d=$(mktemp -d); ln -s $BASE/lib/tool/bin/tool-cli.sh $d/w; ln -s $d/w src/w; sh src/w @@",
     ),
     ("a script of node", "ln -s $BASE/lib/tool/bin/tool-cli.js src/w.js; node src/w.js @@"),
-    ("a script that node loads", "node -r $BASE/lib/tool/bin/tool-cli.js -e 0 @@"),
+    (
+        "a script that node loads",
+        "echo 0 > src/w.js; node -r $BASE/lib/tool/bin/tool-cli.js src/w.js @@",
+    ),
     (
         "a script that only its name tells apart",
         "ln -s $BASE/lib/shim src/w; (exec -a shown src/w @@)",

@@ -240,7 +240,7 @@ impl Programs {
     fn is_older(&self, version: Version) -> bool {
         let started = self.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let seconds = i64::try_from(started.as_secs()).unwrap_or(i64::MAX);
-        version.changed < (seconds, i64::from(started.subsec_nanos()))
+        version.changed <= (seconds, i64::from(started.subsec_nanos()))
     }
 
     /// Recognizes a copy.

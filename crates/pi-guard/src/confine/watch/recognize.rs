@@ -133,8 +133,9 @@ impl Shared {
         true
     }
 
+    /// A command takes longer to start than the clock of files takes to advance.
     fn is_new(&self, created: SystemTime) -> bool {
-        created >= self.programs.started
+        created > self.programs.started
     }
 }
 
