@@ -11,7 +11,7 @@ use pi_guard::policy::{Defaults, Exec, Layer, Policy, PolicyContext, RuleFile};
 use crate::env::TestEnv;
 use crate::watch::{Watched, files};
 
-/// What becomes of a script.
+/// The fate of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Runs,

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 
 use pi_exec_watch::{Call, Event};
 
+use super::Shared;
 use super::caller::{self, Image};
 use super::identity::{Found, Identity};
-use super::{Exec, Part, Shared};
-use crate::policy::{Loads, Predecessor};
+use crate::policy::{Exec, Loads, Part, Predecessor};
 use crate::programs::{self, Trait};
 use crate::word::base_name;
 
