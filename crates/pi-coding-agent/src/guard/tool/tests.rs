@@ -66,7 +66,9 @@ impl TestEnv {
         let mut policy = pi_guard::policy::Policy::new(plan.defaults(false));
         policy.add(RuleFile::parse("rules.toml", rules, Layer::User).unwrap());
         let approver = Arc::new(Prepared::default());
-        let walls = Walls::new(plan, &environment, policy, Approvals::default(), None).unwrap();
+        let walls =
+            Walls::new(plan, &environment, policy, Approvals::default(), None, Arc::default())
+                .unwrap();
         let remote =
             RemoteDirectories { cwd: "/remote/work".into(), home: Some("/remote/home".into()) };
         let guard = Arc::new(Guard::new(GuardParts {
