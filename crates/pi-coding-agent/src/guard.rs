@@ -8,7 +8,6 @@
 //! The guard judges a call by the effects that its tool declares, never by the name of the tool. A
 //! rule may name a tool; nothing in here does.
 
-mod agent_files;
 mod announce;
 mod ask;
 mod change;
@@ -18,7 +17,6 @@ mod conclude;
 mod decision;
 mod directory;
 mod extension_action;
-mod hidden;
 mod judge;
 mod notes;
 mod parts;
@@ -30,7 +28,6 @@ mod sandbox;
 mod status;
 mod stream;
 mod tool;
-mod trusted_files;
 mod untrusted;
 mod watch;
 
@@ -40,6 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard};
 
 use pi_base::unpoisoned;
+use pi_config::TrustedFiles;
 use pi_config::settings::{Profile, SandboxMode};
 use pi_guard::confine::{Confined, ProgramFiles, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
@@ -60,7 +58,6 @@ pub use rules::RulesError;
 pub use sandbox::SandboxError;
 pub(crate) use stream::RedactedStream;
 pub(crate) use tool::Guarded;
-pub(crate) use trusted_files::TrustedFiles;
 pub use untrusted::{is_untrusted, mark_untrusted};
 
 use crate::tap::Tap;

@@ -40,6 +40,7 @@ pub mod settings;
 pub mod suggest;
 mod tool_change;
 mod trust;
+mod trusted_files;
 mod value;
 pub mod yaml;
 
@@ -58,3 +59,4 @@ pub use schemas::{FileSchema, schemas};
 pub use settings::{Settings, SettingsChanges, SettingsScope, SettingsStore};
 pub use tool_change::ToolChange;
 pub use trust::{Trust, TrustEntry, TrustQuestion, TrustStore, files_that_need_trust, needs_trust};
+pub use trusted_files::TrustedFiles;

@@ -47,6 +47,7 @@
 //!   swap files of editors.
 
 mod access;
+mod agent_files;
 #[cfg(target_os = "linux")]
 mod bridge;
 #[cfg(target_os = "linux")]
@@ -87,6 +88,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::protected::{self, Protection};
 
+pub use agent_files::AgentFiles;
 pub use confined::{Command, Confined};
 pub use covers::remove_stale_covers;
 pub use denial::{Denial, DenialTarget, explain_denial, explain_denials};

@@ -25,6 +25,7 @@ mod definitions;
 mod describe;
 mod fallback;
 mod file;
+mod hidden;
 mod initial;
 mod jsonc;
 mod listing;
@@ -58,6 +59,7 @@ pub use describe::{ModelDescription, RecordSource};
 pub use fallback::Chain;
 pub use fallback::Fallbacks;
 pub use file::ModelsFile;
+pub use hidden::hidden_paths;
 pub use initial::{initial_model, restore_failure, thinking_level};
 pub use listing::{ModelRow, model_rows, model_table, short_count};
 pub use login_hooks::{LoginResult, LoginTokens, ProviderLogin};
@@ -67,9 +69,7 @@ pub use request::RequestedModel;
 pub use resolve::ModelName;
 pub use schemas::schemas;
 pub use scope::{ModelScope, ScopeWarning, ScopeWarningKind, ScopedName, model_scope};
-pub use secrets::{
-    configured_secrets, has_server_secrets, header_secrets, key_commands, server_secrets,
-};
+pub use secrets::{configured_secrets, header_secrets, key_commands, server_secrets};
 pub use select::{
     ModelOrigin, ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model,
 };

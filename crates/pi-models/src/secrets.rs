@@ -117,7 +117,7 @@ pub fn server_secrets(values: &[(String, String)]) -> Vec<String> {
 }
 
 /// Returns true if a file of MCP servers contains secrets, and not only references to them.
-pub fn has_server_secrets(path: &Path) -> bool {
+pub(crate) fn has_server_secrets(path: &Path) -> bool {
     let mut found = Collector::default();
     found.server_file(path);
     !found.values.is_empty()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_config::settings::{ApprovalPolicy, Profile};
-use pi_config::{Environment, Settings};
+use pi_config::{Environment, Settings, TrustedFiles};
 use pi_guard::secrets::Secrets;
 use pi_models::{configured_secrets, key_commands};
 use pi_protocol::{Model, Provider, Tool};
@@ -21,7 +21,7 @@ use crate::extension::ExtensionFailure;
 use crate::extension::UiApprover;
 use crate::guard::{
     Approvals, Approver, Checkpoints, Guard, GuardError, GuardParts, GuardPlan, RemoteDirectories,
-    Reviewer, RulesError, TrustedFiles, Walls, rules,
+    Reviewer, RulesError, Walls, rules,
 };
 use crate::session::WeakAgentSession;
 
@@ -88,8 +88,12 @@ fn trusted_files(
     // A prompt may be a text, which is the path of no file.
     let prompts = flags.system_prompt.iter().chain(flags.append_system_prompt.iter().flatten());
     let paths = flags.skills.iter().chain(&flags.prompts).chain(prompts).map(path);
-    let paths = paths.chain(options.guard.trusted_files.iter().cloned());
-    Arc::new(TrustedFiles::find(plan, environment, commands, programs, paths))
+    let paths = paths.chain(plan.rules.iter().chain(&options.guard.trusted_files).cloned());
+    let roots = plan.roots_of_user(&environment.cwd);
+    if roots.is_empty() {
+        return Arc::default();
+    }
+    Arc::new(TrustedFiles::find(roots, environment, commands, programs, paths))
 }
 
 /// A guard with the workspace and the checkpoints that it was constructed for.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 use pi_base::unpoisoned;
+use pi_config::TrustedFiles;
 use pi_guard::policy::Policy;
 use pi_guard::secrets::Secrets;
 use pi_tools::Host;
@@ -16,8 +17,7 @@ use super::judge::host_filter;
 use super::sandbox::Sandbox;
 use super::watch::Watcher;
 use super::{
-    AnnounceCall, Approvals, Approver, Guard, GuardError, GuardPlan, TrustedFiles, absolute_name,
-    program_files,
+    AnnounceCall, Approvals, Approver, Guard, GuardError, GuardPlan, absolute_name, program_files,
 };
 use crate::Environment;
 use crate::tap::Tap;

@@ -1,6 +1,6 @@
 //! The effective configuration of the guard: the profile, and the settings that override it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pi_config::Settings;
@@ -10,9 +10,10 @@ use pi_config::settings::{
 };
 use pi_guard::confine::{ConfinementLevel, Limits, Mount, Network, Tracing};
 use pi_guard::policy::Defaults;
+use pi_models::hidden_paths;
 use pi_tools::ExecutorSpec;
 
-use super::{ChangeObserver, hidden};
+use super::ChangeObserver;
 use crate::Environment;
 
 /// Longest time of a command in the profile `unattended`, unless the settings give another.
@@ -83,7 +84,7 @@ impl GuardPlan {
     /// profile.
     pub fn new(settings: &Settings, environment: &Environment) -> Self {
         let is_local = settings.executor == ExecutorSpec::Local;
-        let mut hidden = hidden::paths(settings, environment);
+        let mut hidden = hidden_paths(settings, environment);
         let settings = settings.guard.clone().unwrap_or_default();
         let profile = settings.profile.unwrap_or_default();
         let unattended = profile == Profile::Unattended;
@@ -156,6 +157,16 @@ impl GuardPlan {
     /// Returns true if commands run in the sandbox.
     pub fn is_sandboxed(&self) -> bool {
         self.sandbox != SandboxMode::Off
+    }
+
+    /// Returns the real paths of the directories whose files of the user the sandbox could change:
+    /// none in a copy that no one keeps, and none on another machine.
+    pub(crate) fn roots_of_user(&self, cwd: &Path) -> Vec<PathBuf> {
+        if self.is_disposable || !self.is_local || self.sandbox == SandboxMode::ReadOnly {
+            return Vec::new();
+        }
+        let roots = std::iter::once(cwd).chain(self.writable_roots.iter().map(PathBuf::as_path));
+        roots.map(super::real_path).collect()
     }
 
     /// Returns true if the guard restricts more than rules do, so that the user should be told.

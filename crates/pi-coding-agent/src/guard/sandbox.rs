@@ -6,19 +6,22 @@ use std::sync::{Arc, OnceLock};
 
 use pi_config::settings::{Profile, SandboxMode};
 use pi_guard::confine::{
-    ConfineError, Confined, Confinement, ConfinementLevel, HostFilter, Machine, Mode, Network,
-    Proxy, RefusedHost,
+    AgentFiles, ConfineError, Confined, Confinement, ConfinementLevel, HostFilter, Machine, Mode,
+    Network, Proxy, RefusedHost,
 };
 use pi_guard::policy::PathAccess;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
 use super::GuardError;
-use super::agent_files::AgentFiles;
 use super::directory::SandboxDirectory;
 use super::plan::GuardPlan;
 use super::watch::{Watcher, Watching};
 use crate::Environment;
+
+/// The way to permit files of other agents.
+const PERMIT_AGENT_FILES: &str =
+    "If the task needs it, tell the user to set guard.protectAgentFiles to false";
 
 /// The reasons why there is no sandbox.
 #[derive(Debug, thiserror::Error)]
@@ -258,8 +261,12 @@ impl Sandbox {
         }
         confinement.mounts.clone_from(&plan.mounts);
         confinement.protected.extend(plan.protected.iter().cloned());
-        let roots = [&environment.cwd].into_iter().chain(&plan.writable_roots);
-        let agent_files = AgentFiles::find(plan, roots.map(PathBuf::as_path));
+        let agent_files = if plan.protects_agent_files {
+            let roots = plan.roots_of_user(&environment.cwd);
+            AgentFiles::find(roots.iter().map(PathBuf::as_path), PERMIT_AGENT_FILES)
+        } else {
+            AgentFiles::default()
+        };
         confinement.protected.extend(agent_files.protected());
         // The directory of the sandbox may lie in a writable root.
         confinement.protected.push(directory.path().to_owned());

@@ -9,22 +9,24 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pi_guard::protected::{Protection, in_project};
-
-use super::GuardPlan;
+use super::roots;
+use crate::protected::{Protection, in_project};
 
 /// The end of the names of files that were renamed.
 const DISABLED: &str = ".disabled-by-pi";
 /// Most names that are tried.
 const MOST_NAMES: usize = 1000;
 
-/// The advice in refusals and notes.
-const ADVICE: &str = "other programs run what it names without a question. If the task needs it, \
-                      tell the user to set guard.protectAgentFiles to false";
+/// The reason in refusals and notes.
+const REASON: &str = "other programs run what it names without a question";
 
 /// The paths of such files in the writable directories.
 #[derive(Debug, Default)]
-pub(super) struct AgentFiles(Vec<AgentFile>);
+pub struct AgentFiles {
+    files: Vec<AgentFile>,
+    /// A sentence about what the user can do.
+    advice: &'static str,
+}
 
 #[derive(Debug)]
 struct AgentFile {
@@ -43,12 +45,9 @@ enum Before {
 }
 
 impl AgentFiles {
-    /// Looks for the files in these directories, if the plan protects them.
-    pub(super) fn find<'a>(plan: &GuardPlan, roots: impl IntoIterator<Item = &'a Path>) -> Self {
-        if !plan.protects_agent_files || plan.is_disposable {
-            return Self::default();
-        }
-        let roots = roots.into_iter().map(super::real_path);
+    /// Looks for the files in these directories. Refusals and notes end with the `advice`.
+    pub fn find<'a>(roots: impl IntoIterator<Item = &'a Path>, advice: &'static str) -> Self {
+        let roots = roots.into_iter().filter_map(|root| roots::real(root).ok());
         let named = |root: PathBuf| in_project(Protection::RunByOthers).map(move |n| root.join(n));
         let files = roots.flat_map(named).map(|path| {
             let before = match fs::symlink_metadata(&path) {
@@ -60,23 +59,23 @@ impl AgentFiles {
             };
             AgentFile { path, before }
         });
-        Self(files.collect())
+        Self { files: files.collect(), advice }
     }
 
     /// Returns the real paths that stay read-only.
-    pub(super) fn protected(&self) -> impl Iterator<Item = PathBuf> {
-        let existing = self.0.iter().filter(|file| file.before != Before::Nothing);
+    pub fn protected(&self) -> impl Iterator<Item = PathBuf> {
+        let existing = self.files.iter().filter(|file| file.before != Before::Nothing);
         existing.filter_map(|file| fs::canonicalize(&file.path).ok())
     }
 
     /// Returns the rule that forbids a tool to write a path.
-    pub(super) fn rule(&self, path: &Path) -> Option<String> {
-        let file = self.0.iter().find(|file| path.starts_with(&file.path))?;
-        Some(format!("{} is protected: {ADVICE}", file.path.display()))
+    pub fn rule(&self, path: &Path) -> Option<String> {
+        let file = self.files.iter().find(|file| path.starts_with(&file.path))?;
+        Some(format!("{} is protected: {REASON}. {}", file.path.display(), self.advice))
     }
 
     /// Renames the files that appeared. Returns a note for each.
-    pub(super) fn disable_new(&self) -> Vec<String> {
+    pub fn disable_new(&self) -> Vec<String> {
         let is_new = |file: &&AgentFile| match &file.before {
             Before::Present => false,
             Before::Nothing => fs::symlink_metadata(&file.path).is_ok(),
@@ -88,13 +87,16 @@ impl AgentFiles {
         let disable = |file: &AgentFile| {
             let path = file.path.display();
             match disable(&file.path) {
-                Ok(new) => format!("{path} was renamed to {}: {ADVICE}.", new.display()),
+                Ok(new) => {
+                    format!("{path} was renamed to {}: {REASON}. {}.", new.display(), self.advice)
+                }
                 Err(error) => format!(
-                    "{path} was created and could not be renamed: {error}. Remove it: {ADVICE}."
+                    "{path} was created and could not be renamed: {error}. Remove it: {REASON}. {}.",
+                    self.advice
                 ),
             }
         };
-        self.0.iter().filter(is_new).map(disable).collect()
+        self.files.iter().filter(is_new).map(disable).collect()
     }
 }
 

@@ -6,11 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_config::Settings;
+use crate::secrets::has_server_secrets;
+use pi_config::{Environment, Settings};
 use pi_guard::confine::credential_paths;
-use pi_models::has_server_secrets;
-
-use crate::Environment;
 
 /// What models and commands need of the agent directory: resources with their scripts, sessions and
 /// runs, and settings that are no secrets. Other programs of the user may be in `bin` and `hooks`.
@@ -40,7 +38,7 @@ const VISIBLE: &[&str] = &[
 const KEYS: &[&str] = &["auth.json", "mcp-auth.json", "mcp.json", "models.json"];
 
 /// Returns the paths that are hidden by default.
-pub(super) fn paths(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
+pub fn hidden_paths(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
     let (home, cwd) = (environment.home.as_deref(), environment.cwd.as_path());
     let mut paths = credential_paths(home, cwd);
     paths.extend(in_agent_directory(settings, &environment.agent_directory, cwd));

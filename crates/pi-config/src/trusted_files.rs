@@ -17,7 +17,6 @@ use std::sync::Mutex;
 
 use pi_base::lock;
 
-use super::{GuardPlan, SandboxMode, real_path};
 use crate::Environment;
 use reach::Reach;
 use snapshot::Snapshot;
@@ -28,7 +27,7 @@ const NAMES_OF_PROJECT: [&str; 5] =
 
 /// The trusted files of a session.
 #[derive(Debug, Default)]
-pub(crate) struct TrustedFiles {
+pub struct TrustedFiles {
     /// Finds the files of commands; `None` if no directory can be written.
     reach: Option<Reach>,
     /// Real paths that stay read-only.
@@ -39,21 +38,15 @@ pub(crate) struct TrustedFiles {
 
 impl TrustedFiles {
     /// Looks for the files of these commands and programs, and for files and directories that pi
-    /// reads. Paths that do not exist are left out.
-    pub(crate) fn find<'a>(
-        plan: &GuardPlan,
+    /// reads, in directories that the sandbox can write, which are real paths. Paths that do not
+    /// exist are left out.
+    pub fn find<'a>(
+        roots: Vec<PathBuf>,
         environment: &Environment,
         commands: impl IntoIterator<Item = &'a str>,
         programs: impl IntoIterator<Item = PathBuf>,
         paths: impl IntoIterator<Item = PathBuf>,
     ) -> Self {
-        // Nothing is trusted in a copy that no one keeps, and tools of another machine write there.
-        let is_writable = plan.sandbox != SandboxMode::ReadOnly && plan.is_local;
-        if plan.is_disposable || !is_writable {
-            return Self::default();
-        }
-        let roots = [&environment.cwd].into_iter().chain(&plan.writable_roots);
-        let roots = roots.map(|root| real_path(root)).collect();
         let reach = Reach::new(roots, environment);
         let mut protected = BTreeSet::new();
         let mut snapshots = HashMap::new();
@@ -66,31 +59,31 @@ impl TrustedFiles {
         for path in programs {
             protected.extend(reach.of_program(&path).protected);
         }
-        for path in paths.into_iter().chain(plan.rules.iter().cloned()) {
+        for path in paths {
             protected.extend(reach.of_path(&path).protected);
         }
         Self { reach: Some(reach), protected, commands: Mutex::new(snapshots) }
     }
 
     /// Returns the real paths that stay read-only.
-    pub(crate) fn protected(&self) -> impl Iterator<Item = &PathBuf> {
+    pub fn protected(&self) -> impl Iterator<Item = &PathBuf> {
         self.protected.iter()
     }
 
     /// Returns true if this real path is, or is in, a trusted file or directory.
-    pub(super) fn contains(&self, path: &Path) -> bool {
+    pub fn contains(&self, path: &Path) -> bool {
         self.protected.iter().any(|protected| path.starts_with(protected))
     }
 
     /// Returns a file of a command that the sandbox could write.
-    pub(super) fn file_of(&self, command: &str) -> Option<PathBuf> {
+    pub fn file_of(&self, command: &str) -> Option<PathBuf> {
         let found = self.reach.as_ref()?.of_command(command);
         found.files.into_iter().next()
     }
 
     /// Removes the directories that the sandbox can write from variables, such as `PATH`, for a
     /// command outside of it. Those that name the project stay.
-    pub(super) fn remove_writable(&self, variables: &mut BTreeMap<OsString, OsString>) {
+    pub fn remove_writable(&self, variables: &mut BTreeMap<OsString, OsString>) {
         let Some(reach) = &self.reach else { return };
         variables.retain(|name, value| {
             let (Some(name), Some(text)) = (name.to_str(), value.to_str()) else { return true };
@@ -107,7 +100,7 @@ impl TrustedFiles {
 
     /// Checks that the files of a command are what they were at the start. The error is the reason
     /// why they are not.
-    pub(super) fn check(&self, command: &str) -> Result<(), String> {
+    pub fn check(&self, command: &str) -> Result<(), String> {
         let Some(reach) = &self.reach else { return Ok(()) };
         let mut commands = lock(&self.commands);
         let snapshots = commands.entry(command.to_owned()).or_insert_with(|| {

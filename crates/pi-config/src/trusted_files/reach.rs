@@ -246,7 +246,7 @@ impl Reach {
         let named = |root: &PathBuf| root.to_str().is_some_and(|root| text.contains(root));
         let is_path = text.starts_with('/');
         self.roots.iter().chain([&self.cwd]).any(named)
-            || is_path && self.is_inside(&super::real_path(Path::new(text)))
+            || is_path && fs::canonicalize(text).is_ok_and(|real| self.is_inside(&real))
     }
 
     fn is_inside(&self, real: &Path) -> bool {
