@@ -345,6 +345,24 @@ mod tests {
     }
 
     #[test]
+    fn references_are_recorded_without_their_locks_and_objects_are_not() {
+        let mut env = TestEnv::new();
+        env.put(".git/refs/heads/theirs", "1");
+        env.written.begun();
+        for path in [".git/refs/heads/x.lock", ".git/objects/aa/bb"] {
+            let path = env.written.root.join(path);
+            env.written.writes(&[path], false).unwrap();
+        }
+        env.put(".git/refs/heads/x", "2");
+        env.written.ended().unwrap();
+        assert_eq!(env.choice(".git/refs/heads/x"), Choice::Restore);
+        assert_eq!(env.choice(".git/refs/heads/theirs"), Choice::Leave);
+        assert!(!env.written.has_ever(".git/objects/aa/bb"));
+        env.put(".git/refs/heads/x", "user");
+        assert_eq!(env.choice(".git/refs/heads/x"), Choice::Conflict);
+    }
+
+    #[test]
     fn paths_of_a_call_that_did_not_end_are_conflicts() {
         let mut env = TestEnv::new();
         env.written.begun();

@@ -144,9 +144,7 @@ impl Restoration<'_> {
         let failed = |action| CheckpointError::io(action, directory.join(name));
         // A reference without a file of its own is in the file of all.
         let packed = format!("{repository}/packed-refs");
-        let is_packed = !self.expected.contains_key(&path) && !self.wanted.contains_key(&path)
-            || self.wanted.contains_key(&packed)
-                && self.expected.get(&packed) != self.wanted.get(&packed);
+        let is_packed = !self.expected.contains_key(&path) && !self.wanted.contains_key(&path);
         let choice = match self.choice(&path) {
             Choice::Leave if is_packed => self.choice(&packed),
             choice => choice,

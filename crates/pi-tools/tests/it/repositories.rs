@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use pi_tools::checkpoint::{ConflictReason, Limits, uncovered};
+use pi_tools::checkpoint::{Change, Choice, ConflictReason, Limits, uncovered};
 
 use crate::checkpoint::Project;
 
@@ -159,6 +159,33 @@ fn what_others_did_since_stays_and_is_named() {
     let stashed = sh(&project.root, "for n in 0 1 2; do git show stash@{$n}:a; done");
     assert_eq!(stashed, "mine\ns2\ns1\n");
     sh(&project.root, "git fsck --connectivity-only 2>&1 | grep -i missing && exit 1; true");
+}
+
+/// A rollback restores the references that a caller chooses: those that others moved meanwhile stay,
+/// although they are in the same state.
+#[test]
+fn only_chosen_references_are_restored() {
+    for packing in ["true", "git pack-refs --all"] {
+        let project = Project::new();
+        sh(&project.root, SETUP);
+        sh(&project.root, packing);
+        let mut checkpoints = project.open(Limits::default());
+        let first = checkpoints.take_found().unwrap();
+        sh(&project.root, "git branch -D feature && git commit -q --allow-empty -m theirs");
+        checkpoints.take("before the rollback").unwrap();
+        let choose = |change: &Change| match change.path.contains("feature") {
+            true => Choice::Restore,
+            false if change.path == ".git/packed-refs" => Choice::Restore,
+            false => Choice::Leave,
+        };
+        let report = checkpoints.restore_some(first, &choose).unwrap();
+        assert_eq!(report.conflicts, [], "{packing}");
+        let subjects =
+            sh(&project.root, "git log -1 --format=%s main; git log -1 --format=%s feature");
+        assert_eq!(subjects, "theirs\nfeature\n", "{packing}");
+        let none = checkpoints.restore_some(first, &|_| Choice::Leave).unwrap();
+        assert_eq!((none.paths.len(), none.conflicts.len()), (0, 0), "{packing}");
+    }
 }
 
 #[test]
