@@ -52,6 +52,7 @@ fn setup() -> TestEnv {
 
 /// An id whose beginning is completed to the whole.
 const WHOLE: &str = "0193aaaa-1111-7000-8000-00000000aaaa";
+const OTHER: &str = "0193bbbb-1111-7000-8000-00000000bbbb";
 
 /// Returns the completions that a real bash offers for the last word.
 fn complete(env: &TestEnv, words: &[&str]) -> Vec<String> {
@@ -148,7 +149,7 @@ fn other_shells_offer_sessions_and_models() {
         let text = String::from_utf8(output.stdout).unwrap();
         let sign = if shell == "fish" { "\t" } else { ":" };
         for (value, about) in
-            [("0000aaaa", "How does it work?"), ("0000bbbb", "Why is it so?"), ("mock/m1", "m1")]
+            [(WHOLE, "How does it work?"), (OTHER, "Why is it so?"), ("mock/m1", "m1")]
         {
             let line = format!("{value}{sign}{about}");
             assert!(text.lines().any(|found| found == line), "{shell}: {line} in {text}");

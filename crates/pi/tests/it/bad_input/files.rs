@@ -83,6 +83,10 @@ fn unreadable_settings_choose_no_other_model() {
         }
         let env = ServerEnv::with_answer();
         env.write("settings.json", content);
+        let result = env.run(&["run", "Hello"]);
+        assert_eq!(result.code, Some(6), "{content}: {result:?}");
+        result.assert_stderr(&["the default model is unknown"]);
+        assert!(env.server.requests().is_empty(), "{content}");
         let result = env.run(&["--model", "mock/m1", "-p", "Hello"]);
         result.assert_answered(&["ignored"]);
     }
