@@ -14,12 +14,12 @@ use super::dialog_frame::{Hints, framed, inner};
 /// Processes that are visible at once.
 const ROWS: usize = 8;
 
-/// What the user wants of a process.
+/// The choice of the user for a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Its output.
+    /// Shows the output.
     Show(BackgroundId),
-    /// Its end.
+    /// Ends the process.
     Stop(BackgroundId),
 }
 
