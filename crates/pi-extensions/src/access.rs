@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use pi_base::process::{self, Variables};
 use pi_coding_agent::guard::Guard;
-use pi_guard::confine::Confined;
+use pi_guard::confine::Examination;
 
 use crate::error::NativeError;
 use guarded::Guarded;
@@ -56,8 +56,8 @@ pub(crate) struct Launch {
     pub(crate) variables: Vec<(OsString, OsString)>,
     /// Search path of this program, which JavaScript cannot change.
     pub(crate) search: Option<String>,
-    /// The sandbox in which the program starts, once access was granted.
-    pub(crate) confined: Option<Arc<Confined>>,
+    /// The examination of the program if it starts in the sandbox, once access was granted.
+    pub(crate) confined: Option<Arc<Examination>>,
 }
 
 impl Launch {

@@ -25,11 +25,14 @@
 //!   bridge leads to a [`Proxy`], which enforces the limit. Programs that ignore the usual proxy
 //!   variables reach no host. The bytes in a tunnel (HTTPS) are not inspected: do not allow a host
 //!   that answers for other hosts or forwards what it receives.
-//! * Landlock alone cannot revoke access below a directory to which it grants access. So nothing
-//!   can be created, renamed or removed *directly in* a directory that has a protected path below
-//!   it (usually the root itself and `.git`); everything below its other children can. A caller
-//!   that needs `git commit` there must protect fewer paths. Landlock alone does not protect modes,
-//!   owners and times of the user's files while anything is writable; directories above a hidden
+//! * Landlock alone cannot revoke access below a directory to which it grants access. So protected
+//!   files in the roots are writable for a command; what it changed is moved away and restored when
+//!   it has ended ([`Confined::disable_leftovers`]). Programs outside of the sandbox can meet the
+//!   changed files until then. Nothing can be created, renamed or removed *directly in* a directory
+//!   with a path below it that is sealed ([`Confinement::sealed`]), hidden, a start-up file of the
+//!   home, or too large to be restored (4,096 files or 16 MiB in all); everything below its other
+//!   children can. Landlock alone does not protect modes, owners, times and extended attributes of
+//!   the user's files while anything is writable; directories above a hidden
 //!   path cannot be listed; `/tmp` and `/dev/shm` cannot be written; there is no loopback network;
 //!   and other processes of the user can be slowed down (priority, processor affinity).
 //! * A hidden path that appears while a command runs cannot be read by that command, but its name
@@ -40,9 +43,10 @@
 //!   appear beside such a program.
 //! * Of a repository, hooks and configuration are protected, together with included files, the
 //!   configured directory of hooks, and the same paths of its submodules and work trees that exist
-//!   when a command starts. What cannot be protected is examined after each command
-//!   ([`Confined::disable_leftovers`]): a `commondir` file, new repositories at any depth. Until
-//!   the command has ended, `git` outside of the sandbox would use them.
+//!   when a command starts. With bubblewrap, a `commondir` without effect reserves that name. What
+//!   cannot be protected is examined after each command ([`Confined::disable_leftovers`]): new
+//!   repositories at any depth, steps of a rebase, and with Landlock alone `commondir`. Until the
+//!   command has ended, `git` outside of the sandbox would use them.
 //! * Files that a command leaves in its roots may be run by others later: build files, scripts,
 //!   swap files of editors.
 
@@ -60,8 +64,11 @@ mod descriptors;
 mod detect;
 mod environment;
 mod error;
+mod examination;
 mod git;
 mod hidden;
+#[cfg(target_os = "linux")]
+mod kept;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
@@ -90,11 +97,12 @@ use crate::protected::{self, Protection};
 
 pub use agent_files::AgentFiles;
 pub use confined::{Command, Confined};
-pub use covers::remove_stale_covers;
+pub use covers::{is_cover, remove_stale_covers};
 pub use denial::{Denial, DenialTarget, explain_denial, explain_denials};
 pub use detect::{Machine, exec_watch_problem};
 pub use environment::without_secrets;
 pub use error::ConfineError;
+pub use examination::Examination;
 pub use hidden::credential_paths;
 #[cfg(target_os = "linux")]
 pub use leftovers::Leftover;
@@ -123,6 +131,11 @@ pub struct Confinement {
     /// Paths that stay read-only although a writable root contains them. A relative path applies
     /// to every root.
     pub protected: Vec<PathBuf>,
+    /// Protected paths that must not change even for a moment, because programs outside of the
+    /// sandbox use or run them while commands run. With Landlock alone, nothing can be created beside
+    /// these; the other protected paths are restored after each command.
+    #[serde(default)]
+    pub sealed: Vec<PathBuf>,
     /// Paths that cannot be read.
     pub hidden: Vec<PathBuf>,
     /// The home of the user. If it is writable, its shell start-up files are protected.
@@ -243,6 +256,7 @@ impl Confinement {
             mode,
             network,
             protected: protected::in_project(Protection::ReadOnly).map(PathBuf::from).collect(),
+            sealed: Vec::new(),
             hidden: Vec::new(),
             home: None,
             secret_variables: Vec::new(),
@@ -300,7 +314,8 @@ impl Confinement {
         for path in confinement.hidden.iter_mut().chain(&mut confinement.forbidden_programs) {
             *path = fs::canonicalize(&path).unwrap_or_else(|_| roots::resolve_parent(path));
         }
-        for path in confinement.protected.iter_mut().filter(|path| path.is_absolute()) {
+        let protected = confinement.protected.iter_mut().chain(&mut confinement.sealed);
+        for path in protected.filter(|path| path.is_absolute()) {
             *path = roots::resolve_parent(path);
         }
         Confined::new(confinement, offered, machine, helper.into())
@@ -314,6 +329,11 @@ impl Confinement {
             }
             Mode::ReadOnly | Mode::Off => Vec::new(),
         }
+    }
+
+    /// All protected paths, sealed or not.
+    pub(crate) fn all_protected(&self) -> impl Iterator<Item = &PathBuf> {
+        self.protected.iter().chain(&self.sealed)
     }
 
     /// Returns true if commands find another directory at this path.

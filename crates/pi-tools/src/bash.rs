@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::builtin::{Builtin, STRICT};
 use crate::call;
-use crate::executor::ProcessTree;
+use crate::executor::{Aftermath, ProcessTree};
 use crate::output::{CHUNK, Output, QUIET_PERIOD};
 use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::Workspace;
@@ -157,13 +157,13 @@ async fn execute(
         progress: Progress::Updates(&invocation.updates, &invocation.budget),
         can_keep: workspace.background().is_some(),
     };
-    let (end, mut notes) = run.until_end(process.exit, process.tree, started, limit).await;
+    let (end, mut aftermath) = run.until_end(process.exit, process.tree, started, limit).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
     let is_longest = limit.is_some() && limit == workspace.bash().max_timeout;
     if is_longest && matches!(end, CommandEnd::TimedOut(_)) {
-        notes.push("No command may run longer.".to_owned());
+        aftermath.notes.push("No command may run longer.".to_owned());
     }
-    Report { output: &output, spilled, end, elapsed: started.elapsed(), notes }.into_result()
+    Report { output: &output, spilled, end, elapsed: started.elapsed(), aftermath }.into_result()
 }
 
 fn check_timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolError> {
@@ -201,14 +201,14 @@ enum Progress<'a> {
 }
 
 impl Run<'_> {
-    /// Reads output until the command and all its processes have ended. Returns notes about them.
+    /// Reads output until the command and all its processes have ended, and examines what they left.
     async fn until_end(
         &mut self,
         exit: impl Future<Output = std::io::Result<Option<i32>>>,
         tree: ProcessTree,
         started: Instant,
         limit: Option<Duration>,
-    ) -> (CommandEnd, Vec<String>) {
+    ) -> (CommandEnd, Aftermath) {
         let end = self.until_silence(exit, started, limit).await;
         // A process that does not die in time is not awaited, but it is killed.
         if end == CommandEnd::Aborted {
@@ -218,11 +218,16 @@ impl Run<'_> {
             CommandEnd::Exited(_) | CommandEnd::Lost(_) => tree.running(),
             CommandEnd::Aborted | CommandEnd::TimedOut(_) => Vec::new(),
         };
-        let mut notes = timeout(KILL_WAIT, tree.kill()).await.unwrap_or_default();
-        notes.extend(left::note(&left, self.can_keep));
+        let mut aftermath = timeout(KILL_WAIT, tree.kill()).await.unwrap_or_else(|_| Aftermath {
+            notes: vec![
+                "Processes of the command do not end; their files are examined later.".to_owned(),
+            ],
+            is_dangerous: false,
+        });
+        aftermath.notes.extend(left::note(&left, self.can_keep));
         // No process can write any more, so this ends at once.
         let _ = timeout(QUIET_PERIOD, async { while self.read_chunk().await {} }).await;
-        (end, notes)
+        (end, aftermath)
     }
 
     /// Reads output until the command has ended and no more output is expected.
@@ -316,8 +321,8 @@ impl Run<'_> {
         let Progress::Updates(updates, _) = self.progress else { return };
         let spilled = Spilled { path: self.spill.path().map(Path::to_owned), incomplete: None };
         let elapsed = started.elapsed();
-        let (end, notes) = (CommandEnd::Aborted, Vec::new());
-        let report = Report { output: &self.output, spilled, end, elapsed, notes };
+        let (end, aftermath) = (CommandEnd::Aborted, Aftermath::default());
+        let report = Report { output: &self.output, spilled, end, elapsed, aftermath };
         if let Err(error) = report.into_result() {
             updates.send(ToolOutput::text(error.to_string()));
         }

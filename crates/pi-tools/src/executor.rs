@@ -20,7 +20,7 @@ pub use pi_agent::BoxFuture;
 
 pub use connect::{ConnectError, ConnectOptions, ConnectedExecutor, connect};
 pub use host::Host;
-pub use process::{BaseEnvironment, Command, PipedProcess, Process, ProcessTree};
+pub use process::{Aftermath, BaseEnvironment, Command, PipedProcess, Process, ProcessTree};
 pub use spec::{ExecutorSpec, ParseExecutorError};
 
 /// Access to the files and processes of a machine or container.

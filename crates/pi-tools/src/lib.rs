@@ -49,9 +49,9 @@ pub use background::{BackgroundId, BackgroundInfo, BackgroundProcesses, Backgrou
 pub use bash::{CommandResult, bash, run_command};
 pub use edit::{edit, preview_edit};
 pub use executor::{
-    BaseEnvironment, BoxFuture, Command, ConnectError, ConnectOptions, ConnectedExecutor,
-    DirectoryEntry, Executor, ExecutorSpec, FileKind, Host, ParseExecutorError, PathPredicate,
-    PipedProcess, Process, ProcessTree, Stat, TreeEntry, connect,
+    Aftermath, BaseEnvironment, BoxFuture, Command, ConnectError, ConnectOptions,
+    ConnectedExecutor, DirectoryEntry, Executor, ExecutorSpec, FileKind, Host, ParseExecutorError,
+    PathPredicate, PipedProcess, Process, ProcessTree, Stat, TreeEntry, connect,
 };
 pub use find::find;
 pub use grep::grep;

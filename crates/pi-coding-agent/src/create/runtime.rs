@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use pi_base::lock;
 use pi_config::Project;
 use pi_session::{ForkPosition, NewSession, Session, SessionError};
+use pi_tools::Aftermath;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
@@ -293,6 +294,13 @@ impl AgentRuntime {
         if let Some(models) = session.models() {
             models.finish_renewal().await;
         }
+    }
+
+    /// Examines what sandboxed commands left, after [`Self::shut_down`] and the last command.
+    pub async fn finish_sandbox(&self) -> Aftermath {
+        let Some(guard) = self.session().guard().cloned() else { return Aftermath::default() };
+        let work = tokio::task::spawn_blocking(move || guard.finish_sandbox());
+        work.await.unwrap_or_default()
     }
 
     async fn may_switch(&self, reason: SwitchReason, target: Option<PathBuf>) -> bool {

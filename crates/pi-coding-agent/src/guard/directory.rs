@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pi_guard::confine::remove_stale_covers;
+use pi_guard::confine::{is_cover, remove_stale_covers};
 use tempfile::TempDir;
 
 const PREFIX: &str = "pi-sandbox-";
@@ -67,7 +67,7 @@ impl Drop for SandboxDirectory {
     fn drop(&mut self) {
         let Some(directory) = self.directory.take() else { return };
         // Another session still needs the covers, and removes them later.
-        if recorded_covers(directory.path()).iter().any(|cover| cover.is_dir()) {
+        if recorded_covers(directory.path()).iter().any(|cover| is_cover(cover)) {
             let kept = directory.keep();
             let _ = fs::remove_dir_all(kept.join("tmp"));
         } else {
@@ -97,9 +97,7 @@ fn remove(directory: &Path) -> io::Result<()> {
     lock.try_lock().map_err(io::Error::from)?;
     let covers = recorded_covers(directory);
     remove_stale_covers(&covers);
-    let is_in_use =
-        |cover: &PathBuf| fs::read_dir(cover).is_ok_and(|mut entries| entries.next().is_none());
-    if covers.iter().any(is_in_use) { Ok(()) } else { fs::remove_dir_all(directory) }
+    if covers.iter().any(|cover| is_cover(cover)) { Ok(()) } else { fs::remove_dir_all(directory) }
 }
 
 fn recorded_covers(directory: &Path) -> Vec<PathBuf> {

@@ -10,8 +10,8 @@ use pi_guard::confine::{
     Network, Proxy, RefusedHost,
 };
 use pi_guard::policy::PathAccess;
-use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
+use pi_tools::{Aftermath, Host};
 
 use super::GuardError;
 use super::directory::SandboxDirectory;
@@ -269,8 +269,8 @@ impl Sandbox {
         };
         confinement.protected.extend(agent_files.protected());
         // The directory of the sandbox may lie in a writable root.
-        confinement.protected.push(directory.path().to_owned());
-        confinement.protected.extend(self.watcher.directory().map(Path::to_owned));
+        confinement.sealed.push(directory.path().to_owned());
+        confinement.sealed.extend(self.watcher.directory().map(Path::to_owned));
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
         confinement.limits = plan.limits;
@@ -291,6 +291,28 @@ impl Sandbox {
         let confined = Arc::new(confinement.prepare(&machine, required, self.helper())?);
         directory.record_covers(&confined.covered_paths()?)?;
         Ok(Created { confined, confinement, machine, proxy, directory, agent_files })
+    }
+
+    /// Does the rest of the examinations and removes the covers, after the last command. Returns
+    /// what is left to report since the last call.
+    pub(super) fn finish(&self) -> Aftermath {
+        let mut aftermath = Aftermath::default();
+        let Some(Ok(created)) = self.created.get() else { return aftermath };
+        let confined = &created.confined;
+        #[cfg(target_os = "linux")]
+        {
+            let mut found = confined.disable_leftovers(true);
+            let dangers = confined.dangers();
+            found.retain(|leftover| !dangers.contains(leftover));
+            aftermath.notes = found.iter().chain(&dangers).map(ToString::to_string).collect();
+            aftermath.is_dangerous = !dangers.is_empty();
+        }
+        aftermath.notes.extend(created.agent_files.disable_new());
+        confined.remove_covers();
+        // Covers that another session uses are removed after that one. Without the record they
+        // would stay, which is untidy and nothing else.
+        let _ = created.directory.record_covers(&confined.own_covers());
+        aftermath
     }
 
     /// Checks whether a tool of this process may access a file, by the rules that the sandbox has
@@ -324,16 +346,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        if let Some(Ok(created)) = self.created.get() {
-            // What the examinations after the commands did not reach.
-            #[cfg(target_os = "linux")]
-            created.confined.disable_leftovers(true);
-            // After the last command. The notes of earlier ones had a reader.
-            created.agent_files.disable_new();
-            created.confined.remove_covers();
-            // Covers that another session uses are removed after that one. Without the record they
-            // would stay, which is untidy and nothing else.
-            let _ = created.directory.record_covers(&created.confined.own_covers());
-        }
+        // Reported before, unless the process ends early.
+        self.finish();
     }
 }

@@ -252,6 +252,12 @@ impl Guard {
         }
     }
 
+    /// Examines what the commands of the session left, after the last one, and removes the covers of
+    /// the sandbox. Returns what was found since the last examination and everything dangerous.
+    pub fn finish_sandbox(&self) -> pi_tools::Aftermath {
+        self.sandbox.finish()
+    }
+
     /// Returns the programs that rules refused to commands since the last call of this method.
     pub fn take_refused_programs(&self) -> Vec<Part> {
         self.sandbox.watcher().take_refused()

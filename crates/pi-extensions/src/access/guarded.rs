@@ -7,6 +7,7 @@ use std::sync::{Arc, RwLock};
 
 use pi_base::unpoisoned;
 use pi_coding_agent::guard::{ExtensionAction, Guard, Outcome};
+use pi_guard::confine::Examination;
 use tokio::runtime::Handle;
 
 use super::{FileAccess, Launch, Permission, refused};
@@ -63,11 +64,14 @@ impl Guarded {
                 return Err(refused("this program may run only in the sandbox"));
             };
             let Launch { program, arguments, cwd, variables, search, .. } = launch;
-            let command = confined.command(&program, &arguments, &cwd, &variables);
             #[cfg(target_os = "linux")]
-            confined.record_repositories();
+            if let Some(danger) = confined.dangers().first() {
+                return Err(refused(&format!("an earlier command left a {danger}")));
+            }
+            let examination = Examination::begin(Arc::clone(&confined));
+            let command = confined.command(&program, &arguments, &cwd, &variables);
             let (program, arguments) = (command.program, command.arguments);
-            let (variables, confined) = (command.environment, Some(confined));
+            let (variables, confined) = (command.environment, Some(Arc::new(examination)));
             Ok(Launch { program, arguments, cwd, variables, search, confined })
         })
     }

@@ -138,12 +138,26 @@ fn writable(root: &Root, covered: &[PathBuf], view: &mut View) {
         view.two("--bind", way, way);
     }
     for present in root.present.iter().filter(in_given) {
-        view.two("--ro-bind", present, present);
+        if is_empty_directory(present) {
+            // Perhaps the cover of another program, which removes it soon: this needs no source.
+            view.one("--tmpfs", present);
+            view.one("--remount-ro", present);
+        } else {
+            view.two("--ro-bind", present, present);
+        }
+    }
+    for (file, _) in root.covers.iter().filter(|(file, _)| in_given(&file)) {
+        // Another program may have removed it just now; then an examination has to do.
+        view.two("--ro-bind-try", file, file);
     }
     for missing in root.covered() {
         view.one("--tmpfs", &missing);
         view.one("--remount-ro", &missing);
     }
+}
+
+fn is_empty_directory(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 struct View(Vec<OsString>);

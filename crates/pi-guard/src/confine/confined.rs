@@ -1,6 +1,8 @@
 //! A confinement that was prepared for this machine, and the commands that run in it.
 
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::fs;
 use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
@@ -15,7 +17,10 @@ use super::{
 };
 #[cfg(target_os = "linux")]
 use super::{
-    Leftover, Network, Watch, bridge, bubblewrap, descriptors, git, launch, leftovers::Repositories,
+    Leftover, Network, Watch, bridge, bubblewrap, descriptors, git,
+    kept::Kept,
+    launch,
+    leftovers::{Dangers, Repositories},
 };
 
 /// A confinement that this machine can enforce.
@@ -34,6 +39,17 @@ pub struct Confined {
     /// The covered paths that did not exist when this value was made.
     #[serde(skip)]
     covers: Vec<PathBuf>,
+    /// The protected paths that are restored after the command.
+    #[cfg(target_os = "linux")]
+    #[serde(default)]
+    pub(super) restored: Vec<PathBuf>,
+    #[cfg(target_os = "linux")]
+    #[serde(skip)]
+    kept: Arc<Kept>,
+    /// What could not be disabled or restored.
+    #[cfg(target_os = "linux")]
+    #[serde(skip)]
+    dangers: Arc<Dangers>,
     #[cfg(target_os = "linux")]
     #[serde(skip)]
     repositories: Arc<Repositories>,
@@ -71,6 +87,12 @@ impl Confined {
             #[cfg(target_os = "linux")]
             watch: None,
             covers: Vec::new(),
+            #[cfg(target_os = "linux")]
+            restored: Vec::new(),
+            #[cfg(target_os = "linux")]
+            kept: Arc::default(),
+            #[cfg(target_os = "linux")]
+            dangers: Arc::default(),
             #[cfg(target_os = "linux")]
             repositories: Arc::default(),
             #[cfg(target_os = "linux")]
@@ -118,10 +140,11 @@ impl Confined {
                 limits.push("Commands can send signals to your other processes.");
             }
             if self.confinement.mode != Mode::ReadOnly {
-                limits.push("Commands can change the modes and times of all your files.");
+                limits
+                    .push("Commands can change the modes, times and attributes of all your files.");
                 limits.push(
-                    "Commands cannot create, rename or remove files directly in a directory \
-                     that contains a protected path.",
+                    "Changes of protected files (.git/config, hooks, .pi) are undone after each \
+                     command, not prevented: run no git in this directory meanwhile.",
                 );
             }
         }
@@ -129,13 +152,15 @@ impl Confined {
     }
 
     /// The protected paths that do not exist and are covered while commands run. A cover leaves an
-    /// empty directory behind, which [`Self::remove_covers`] removes.
+    /// empty directory behind, or a file without effect, which [`Self::remove_covers`] removes.
     pub fn covered_paths(&self) -> Result<Vec<PathBuf>, ConfineError> {
         if self.level != ConfinementLevel::Bubblewrap {
             return Ok(Vec::new());
         }
         let plan = roots::plan(&self.confinement)?;
-        Ok(plan.iter().flat_map(roots::Root::covered).collect())
+        let files = plan.iter().flat_map(|root| root.covers.iter().map(|(path, _)| path.clone()));
+        let files: Vec<PathBuf> = files.collect();
+        Ok(plan.iter().flat_map(roots::Root::covered).chain(files).collect())
     }
 
     /// Removes the empty directories that covers left, after the last command: those that did not
@@ -153,6 +178,7 @@ impl Confined {
         if let (ConfinementLevel::Bubblewrap, Some(prepared)) = (self.level, self.prepared) {
             for root in roots::plan(&self.confinement).unwrap_or_default() {
                 covers.extend(covers::created_since(&root.present, prepared));
+                covers.extend(root.covers.into_iter().map(|(path, _)| path));
             }
         }
         covers.sort();
@@ -160,19 +186,33 @@ impl Confined {
         covers
     }
 
-    /// Takes note of the repositories in the writable roots, before the first command runs. Later
-    /// calls do nothing.
+    /// Takes note of a command that is about to start: of the repositories in the writable roots
+    /// before the first one, and with Landlock alone of the content of protected files. It is called
+    /// before [`Self::command`], and [`Self::disable_leftovers`] when the command has ended. Without
+    /// it, nothing can be created beside a protected file with Landlock alone.
     #[cfg(target_os = "linux")]
     pub fn record_repositories(&self) {
         if self.level == ConfinementLevel::None {
             return;
         }
+        if self.level == ConfinementLevel::Landlock {
+            self.kept.begin(&roots::plan(&self.confinement).unwrap_or_default());
+        }
         // Commands cannot write what is behind a mount.
         let mut roots = self.confinement.roots();
         roots.retain(|root| !self.confinement.is_mounted(root));
-        self.repositories.begin(&roots, || {
+        self.repositories.begin(&roots, self.confinement.private_tmp(), || {
             let roots = roots::plan(&self.confinement).unwrap_or_default();
-            let protected = roots.iter().flat_map(|root| root.protected().cloned()).collect();
+            // A command may create a repository where nothing covers the path.
+            let may_appear = |path: &PathBuf| {
+                self.level == ConfinementLevel::Landlock
+                    && path.ends_with(".git")
+                    && fs::symlink_metadata(path).is_err()
+            };
+            let protected = roots
+                .iter()
+                .flat_map(|root| root.protected().filter(|path| !may_appear(path)).cloned());
+            let protected = protected.collect();
             let home = self.confinement.home.as_deref();
             let own = |root: &&Path| !self.confinement.is_mounted(root);
             let repositories = self.confinement.roots().into_iter().filter(own);
@@ -181,12 +221,38 @@ impl Confined {
         });
     }
 
-    /// Renames what commands left in the writable roots since the last call and with which `git`
-    /// would run programs outside of the sandbox. The work of one call is bounded, and the next one
-    /// continues it; the last call of a session does the rest.
+    /// Restores protected files that commands changed since the last call, and renames what they
+    /// left in the writable roots and with which `git` would run programs outside of the sandbox.
+    /// The work of one call is bounded, and the next one continues it; the last call of a session
+    /// does the rest.
     #[cfg(target_os = "linux")]
     pub fn disable_leftovers(&self, is_last: bool) -> Vec<Leftover> {
-        self.repositories.examine(is_last)
+        let mut found = self.kept.end(is_last);
+        found.extend(self.repositories.examine(is_last));
+        self.dangers.add(&found);
+        found
+    }
+
+    /// What commands left that could neither be disabled nor restored, as far as it still exists.
+    /// No further command should run then.
+    #[cfg(target_os = "linux")]
+    pub fn dangers(&self) -> Vec<Leftover> {
+        self.dangers.left()
+    }
+
+    /// Takes note that a recorded command did not start, or that its end is not awaited. The next
+    /// examination includes it.
+    #[cfg(target_os = "linux")]
+    pub(super) fn abandon(&self) {
+        self.kept.abandon();
+    }
+
+    /// The protected paths that are restored after the commands that run now.
+    pub(super) fn restored_paths(&self) -> Vec<PathBuf> {
+        #[cfg(target_os = "linux")]
+        return self.kept.paths();
+        #[cfg(not(target_os = "linux"))]
+        Vec::new()
     }
 
     /// Returns the command that runs `program` confined. It must be started in `cwd`, too.
@@ -244,8 +310,12 @@ impl Confined {
         cwd: &Path,
         environment: Vec<(OsString, OsString)>,
     ) -> Command {
+        #[cfg(target_os = "linux")]
+        let this = &Self { restored: self.kept.paths(), ..self.clone() };
+        #[cfg(not(target_os = "linux"))]
+        let this = self;
         // Fails for a path that is not UTF-8; the helper then refuses to run the command.
-        let specification = serde_json::to_string(self).unwrap_or_default();
+        let specification = serde_json::to_string(this).unwrap_or_default();
         let mut before =
             vec![HELPER_ARGUMENT.into(), specification.into(), cwd.into(), program.clone()];
         before.extend_from_slice(arguments);
@@ -283,6 +353,7 @@ impl Confined {
             return None;
         }
         let roots = roots::plan(&self.confinement).ok()?;
+        covers::create(&roots);
         let mut arguments = bubblewrap::arguments(self, &roots, &helper, cwd);
         arguments.extend([helper.into(), HELPER_ARGUMENT.into(), launch::INSIDE.into()]);
         // The arguments that the outer helper would get, after its own first one.

@@ -258,11 +258,15 @@ pub(super) fn rule(confined: &Confined, path: &Path, origin: Origin) -> Option<S
         return Some("only the workspace and the writable roots can be written".to_owned());
     };
     let beside = confined.level == ConfinementLevel::Landlock && origin == Origin::Command;
+    let restored = confined.restored_paths();
     for protected in root.protected() {
         if path.starts_with(protected) {
             return Some(format!("{} is protected", protected.display()));
         }
-        if beside && path.parent().is_some_and(|parent| protected.starts_with(parent)) {
+        if beside
+            && !restored.contains(protected)
+            && path.parent().is_some_and(|parent| protected.starts_with(parent))
+        {
             return Some(format!(
                 "with Landlock alone, nothing can be created beside {}, which is protected",
                 protected.display()

@@ -20,6 +20,79 @@ pub(super) fn is_repository(directory: &Path) -> bool {
     directory.join("HEAD").is_file() && directory.join("objects").is_dir()
 }
 
+/// Returns the directories of the repository that `git` uses in `base`: that of its work tree, the
+/// one that it shares, and `base` itself if it is a repository.
+pub(super) fn directories(base: &Path) -> Vec<PathBuf> {
+    let named = base.join(".git");
+    let mut directories = Vec::new();
+    if named.is_dir() {
+        directories.push(named);
+    } else if let Some(target) = small_text(&named)
+        && let Some(target) = target.strip_prefix("gitdir:")
+    {
+        directories.extend(fs::canonicalize(base.join(target.trim())));
+    }
+    if is_repository(base) {
+        directories.push(base.to_owned());
+    }
+    let shared = |directory: &PathBuf| {
+        let text = small_text(&directory.join("commondir"))?;
+        fs::canonicalize(directory.join(text.trim_end_matches(['\n', '\r']))).ok()
+    };
+    let shared: Vec<PathBuf> = directories.iter().filter_map(shared).collect();
+    for directory in shared {
+        if !directories.iter().any(|known| fs::canonicalize(known).is_ok_and(|k| k == directory)) {
+            directories.push(directory);
+        }
+    }
+    directories
+}
+
+fn small_text(file: &Path) -> Option<String> {
+    let small = fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() < MOST_TEXT);
+    small.then(|| fs::read_to_string(file).ok()).flatten()
+}
+
+/// Files that lead `git` to another repository or to more settings, with a content that has no
+/// effect: the repository shares its own directory.
+const COVERS: [(&str, &str); 2] = [("commondir", ".\n"), ("config.worktree", "")];
+
+/// Returns the files to cover in a repository: those that do not exist, but would decide what `git`
+/// runs. A repository with a work tree elsewhere has none, since a shared one ignores that setting.
+pub(super) fn covers(repository: &Path) -> Vec<(PathBuf, &'static str)> {
+    let text = small_text(&repository.join("config")).unwrap_or_default();
+    let (settings, complete) = config::parse(&text);
+    let has = |name: &str, value: Option<&str>| {
+        settings.iter().any(|setting| {
+            format!("{}.{}", setting.section, setting.name) == name
+                && value.is_none_or(|value| setting.value.eq_ignore_ascii_case(value))
+        })
+    };
+    if !complete || !is_repository(repository) || has("core.worktree", None) {
+        return Vec::new();
+    }
+    let needs = |name: &str| match name {
+        "commondir" => !has("core.bare", Some("true")),
+        _ => has("extensions.worktreeconfig", None),
+    };
+    let missing = COVERS.iter().filter(|(name, _)| needs(name));
+    missing
+        .map(|(name, text)| (repository.join(name), *text))
+        .filter(|(path, text)| fs::symlink_metadata(path).is_err() || is_cover(path, text))
+        .collect()
+}
+
+/// Returns true if a file is a cover: it has no effect on `git`.
+fn is_cover(path: &Path, text: &str) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() <= 2)
+        && fs::read_to_string(path).is_ok_and(|found| found == text)
+}
+
+/// Returns true if a file has the name and the content of a cover.
+pub(super) fn is_left_cover(path: &Path) -> bool {
+    COVERS.iter().any(|(name, text)| path.ends_with(name) && is_cover(path, text))
+}
+
 /// Returns the paths to protect besides hooks and configuration of `repository`, a `.git`
 /// directory.
 pub(super) fn used_paths(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
@@ -30,7 +103,8 @@ pub(super) fn used_paths(repository: &Path, home: Option<&Path>) -> Vec<PathBuf>
     for tree in children(&repository.join("worktrees")).take(MOST_REPOSITORIES) {
         found.extend(["commondir", "gitdir", "config.worktree"].map(|name| tree.join(name)));
     }
-    found.retain(|path| path.exists());
+    found.extend(COVERS.map(|(name, _)| repository.join(name)));
+    found.retain(|path| path.exists() && !is_left_cover(path));
     found
 }
 

@@ -34,16 +34,18 @@ pub(super) enum KernelError {
 /// a new one from those of the user's other programs.
 const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
-/// Gives up everything that the confinement does not grant.
+/// Gives up everything that the confinement does not grant. The `restored` paths are protected by
+/// the caller, after the command.
 pub(super) fn give_up(
     confinement: &Confinement,
     roots: &[Root],
+    restored: &[PathBuf],
     level: ConfinementLevel,
     abi: u8,
 ) -> Result<(), KernelError> {
     limits::apply(&confinement.limits).map_err(KernelError::Limits)?;
     capabilities()?;
-    files(confinement, roots, level, abi)?;
+    files(confinement, roots, restored, level, abi)?;
     for filter in syscalls::filters(level, &confinement.mode, &confinement.network)? {
         seccompiler::apply_filter(&filter)?;
     }
@@ -84,6 +86,7 @@ fn capabilities() -> Result<(), KernelError> {
 fn files(
     confinement: &Confinement,
     roots: &[Root],
+    restored: &[PathBuf],
     level: ConfinementLevel,
     abi: u8,
 ) -> Result<(), KernelError> {
@@ -124,8 +127,8 @@ fn files(
         hidden.push("/dev".into());
         listed = without("/", &hidden);
         writable.extend(confinement.private_tmp().map(Path::to_owned));
-        writable
-            .extend(roots.iter().flat_map(Root::narrow).flat_map(|path| without(path, &hidden)));
+        let narrow = roots.iter().flat_map(|root| root.narrow(restored));
+        writable.extend(narrow.flat_map(|path| without(path, &hidden)));
         for device in DEVICES.iter().map(PathBuf::from).chain(own_terminals()) {
             rules.add(&device, all & !DANGEROUS)?;
         }

@@ -15,7 +15,7 @@ use pi_base::process::{Rights, Variables, command};
 
 use super::kernel::{self, KernelError};
 use super::{
-    ConfineError, Confined, ConfinementLevel, HELPER_ARGUMENT, Network, bridge, bubblewrap,
+    ConfineError, Confined, ConfinementLevel, HELPER_ARGUMENT, Network, bridge, bubblewrap, covers,
     descriptors, roots, watch,
 };
 
@@ -113,6 +113,7 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
     if confined.level == ConfinementLevel::Bubblewrap && !inside {
         let outer = confined.bubblewrap.as_deref().ok_or(LaunchError::Arguments)?;
         let this = this_program()?;
+        covers::create(&roots);
         let view = bubblewrap::arguments(&confined, &roots, &this, Path::new(cwd));
         let mut wrapped: Vec<&OsStr> = view.iter().map(AsRef::as_ref).collect();
         wrapped.extend([this.as_os_str(), HELPER_ARGUMENT.as_ref(), INSIDE.as_ref()]);
@@ -123,7 +124,8 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
         bridge::start().map_err(LaunchError::Bridge)?;
     }
     let judge = judge()?;
-    kernel::give_up(&confined.confinement, &roots, confined.level, confined.abi)?;
+    let restored = &confined.restored;
+    kernel::give_up(&confined.confinement, &roots, restored, confined.level, confined.abi)?;
     if let Some(judge) = judge {
         judge.begin().map_err(LaunchError::Watch)?;
     }

@@ -11,7 +11,8 @@
 //! examination that reaches its limit is continued by the next one. Times of change (`ctime`)
 //! cannot be set by a command.
 
-mod entry;
+pub(super) mod entry;
+mod operations;
 mod repository;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pi_base::lock;
+use rustix::io::Errno;
 
 use self::entry::{Listing, Stamp};
 use self::repository::{Absent, Judge, Pointer, Repository};
@@ -34,26 +36,95 @@ const USUAL: usize = 8_192;
 /// The work of the last examination of a session: a few seconds.
 const FINAL: usize = 2_000_000;
 /// The time in which a directory may change again without another time of change.
-const SAME_TIME: Duration = Duration::from_millis(20);
+pub(super) const SAME_TIME: Duration = Duration::from_millis(20);
 
-/// A file that was renamed because `git` would have run a program because of it.
+/// A file because of which `git` outside of the sandbox would run a program, or a protected file that
+/// a command changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leftover {
     /// Path of the file.
     pub path: PathBuf,
-    /// New path of the file.
-    pub renamed_to: PathBuf,
-    /// What the file would have done.
+    /// New path of the file; `None` if it could not be disabled, or if it is gone.
+    pub renamed_to: Option<PathBuf>,
+    /// What the file would have done, or what happened to it.
     pub reason: String,
+    /// What could not be done about the file. It is dangerous then.
+    pub problem: Option<String>,
+}
+
+impl Leftover {
+    fn disabled(path: PathBuf, renamed_to: PathBuf, would: &str) -> Self {
+        let reason = format!("git outside of the sandbox would {would}");
+        Self { path, renamed_to: Some(renamed_to), reason, problem: None }
+    }
+
+    fn armed(path: PathBuf, would: &str, error: &str) -> Self {
+        let reason = format!("git outside of the sandbox would {would}");
+        let problem = Some(format!("it could not be disabled ({error})"));
+        Self { path, renamed_to: None, reason, problem }
+    }
+
+    fn unexamined(path: PathBuf, error: &str) -> Self {
+        let reason = "git outside of the sandbox may run programs because of it".to_owned();
+        let problem = Some(format!("it could not be examined ({error})"));
+        Self { path, renamed_to: None, reason, problem }
+    }
+
+    /// A change of a protected file.
+    pub(super) fn undone(path: PathBuf, renamed_to: Option<PathBuf>, reason: String) -> Self {
+        Self { path, renamed_to, reason, problem: None }
+    }
+
+    /// Returns true if something dangerous may be left.
+    pub fn is_dangerous(&self) -> bool {
+        self.problem.is_some()
+    }
 }
 
 /// A sentence for the model and the user.
 impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, reason) = (self.path.display(), &self.reason);
-        let name = self.renamed_to.file_name().unwrap_or_default().display();
-        write!(f, "{path} was renamed to {name}: git outside of the sandbox would {reason}")
+        let Self { path, renamed_to, reason, problem } = self;
+        let path = path.display();
+        match (renamed_to, problem) {
+            (Some(new), _) if new.parent() == self.path.parent() => {
+                let name = new.file_name().unwrap_or_default().display();
+                write!(f, "{path} was renamed to {name}: {reason}")?;
+            }
+            (Some(new), _) => write!(f, "{path} was moved to {}: {reason}", new.display())?,
+            (None, None) => write!(f, "{path}: {reason}")?,
+            (None, Some(_)) => write!(f, "danger: {path}: {reason}")?,
+        }
+        match problem {
+            Some(problem) => write!(f, "; {problem}. Remove it before anything uses it"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The dangerous files that are left, until someone removes them.
+#[derive(Debug, Default)]
+pub(super) struct Dangers(Mutex<Vec<Leftover>>);
+
+/// What is left does not distinguish two confinements.
+impl PartialEq for Dangers {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Dangers {}
+
+impl Dangers {
+    pub(super) fn add(&self, found: &[Leftover]) {
+        let dangerous = found.iter().filter(|leftover| leftover.is_dangerous());
+        lock(&self.0).extend(dangerous.cloned());
+    }
+
+    pub(super) fn left(&self) -> Vec<Leftover> {
+        let mut dangers = lock(&self.0);
+        dangers.retain(|danger| danger.path.symlink_metadata().is_ok());
+        dangers.clone()
     }
 }
 
@@ -77,6 +148,8 @@ impl Eq for Repositories {}
 
 struct State {
     trees: Vec<Tree>,
+    /// The roots and the directory of temporary files.
+    writable: Vec<PathBuf>,
     /// Paths that commands cannot write.
     protected: Vec<PathBuf>,
     /// Paths that the repositories of the roots name and that did not exist.
@@ -99,6 +172,8 @@ struct Directory {
     read: Option<Stamp>,
     /// The directory was read before, or appeared after the directory above it was read.
     is_known: bool,
+    /// That the directory cannot be examined was reported.
+    is_reported: bool,
     repository: Option<Repository>,
     pointer: Option<Pointer>,
 }
@@ -108,6 +183,7 @@ impl Repositories {
     pub(super) fn begin(
         &self,
         roots: &[&Path],
+        temporary: Option<&Path>,
         protected_and_named: impl FnOnce() -> (Vec<PathBuf>, Vec<Named>),
     ) {
         let mut state = lock(&self.0);
@@ -133,7 +209,8 @@ impl Repositories {
             .filter(|(path, _)| !path.exists())
             .map(|(path, is_file)| Absent::new(resolve_parent(&path), is_file))
             .collect();
-        let new = state.insert(State { trees, protected, absent, started });
+        let writable = roots.iter().copied().chain(temporary).map(Path::to_owned).collect();
+        let new = state.insert(State { trees, writable, protected, absent, started });
         new.examine(USUAL, false);
     }
 
@@ -141,7 +218,18 @@ impl Repositories {
     pub(super) fn examine(&self, is_last: bool) -> Vec<Leftover> {
         let mut state = lock(&self.0);
         let work = if is_last { FINAL } else { USUAL };
-        state.as_mut().map(|state| state.examine(work, true)).unwrap_or_default()
+        let mut found = Vec::new();
+        if let Some(state) = state.as_mut() {
+            found = state.examine(work, true);
+            if is_last {
+                let unfinished = state.trees.iter().filter(|tree| tree.reached.is_some());
+                let too_large = format!("it has more than {FINAL} directories");
+                found.extend(
+                    unfinished.map(|tree| Leftover::unexamined(tree.root.clone(), &too_large)),
+                );
+            }
+        }
+        found
     }
 }
 
@@ -151,20 +239,28 @@ impl State {
         let mut found = Vec::new();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settled = Stamp::at(now.saturating_sub(SAME_TIME));
-        let roots: Vec<PathBuf> = self.trees.iter().map(|tree| tree.root.clone()).collect();
-        for (tree, root) in self.trees.iter_mut().zip(&roots) {
+        for tree in &mut self.trees {
+            let place = tree.root.clone();
             let judge = Judge {
-                root,
-                roots: &roots,
+                root: &place,
+                writable: &self.writable,
                 protected: &self.protected,
                 started: self.started,
+                settled,
                 enforce,
             };
-            tree.examine(&judge, settled, &mut work, &mut found);
-            if let Some(root) = entry::open_root(root) {
-                for absent in &mut self.absent {
-                    absent.examine(&root, &judge, &mut found);
+            let root = match entry::open_root(&place) {
+                Ok(root) => root,
+                Err(error) => {
+                    if enforce && !entry::is_gone(error) {
+                        found.push(Leftover::unexamined(place, &error.to_string()));
+                    }
+                    continue;
                 }
+            };
+            tree.examine(&root, &judge, &mut work, &mut found);
+            for absent in &mut self.absent {
+                absent.examine(&root, &judge, &mut found);
             }
         }
         found
@@ -174,12 +270,11 @@ impl State {
 impl Tree {
     fn examine(
         &mut self,
+        root: &OwnedFd,
         judge: &Judge<'_>,
-        settled: Stamp,
         work: &mut usize,
         found: &mut Vec<Leftover>,
     ) {
-        let Some(root) = entry::open_root(&self.root) else { return };
         loop {
             let after = match &self.reached {
                 Some(reached) => Excluded(reached.clone()),
@@ -193,9 +288,35 @@ impl Tree {
             if *work == 0 {
                 return;
             }
-            let used = self.visit(&root, &path, judge, settled, found);
+            let used = match self.visit(root, &path, judge, found) {
+                Ok(used) => used,
+                Err(error) => {
+                    self.missed(root, &path, error, judge, found);
+                    1
+                }
+            };
             *work = work.saturating_sub(used);
             self.reached = Some(path);
+        }
+    }
+
+    /// Takes note of a directory that could not be examined.
+    fn missed(
+        &mut self,
+        root: &OwnedFd,
+        path: &Path,
+        error: Errno,
+        judge: &Judge<'_>,
+        found: &mut Vec<Leftover>,
+    ) {
+        if entry::is_gone(error) {
+            self.directories.remove(path);
+        } else if let Some(known) = self.directories.get_mut(path) {
+            known.read = None;
+            if judge.enforce && !known.is_reported && entry::may_hide(root, path, error) {
+                known.is_reported = true;
+                found.push(Leftover::unexamined(judge.root.join(path), &error.to_string()));
+            }
         }
     }
 
@@ -205,26 +326,22 @@ impl Tree {
         root: &OwnedFd,
         path: &Path,
         judge: &Judge<'_>,
-        settled: Stamp,
         found: &mut Vec<Leftover>,
-    ) -> usize {
-        let stamp = entry::directory_stamp(root, path);
-        let (Some(stamp), Some(known)) = (stamp, self.directories.get_mut(path)) else {
-            self.directories.remove(path);
-            return 1;
-        };
+    ) -> Result<usize, Errno> {
+        let stamp = entry::directory_stamp(root, path)?;
+        let Some(known) = self.directories.get_mut(path) else { return Ok(1) };
         let is_unchanged = known.read == Some(stamp);
         if is_unchanged && known.repository.is_none() && known.pointer.is_none() {
-            return 1;
+            return Ok(1);
         }
-        let Some(directory) = entry::open(root, path) else { return 1 };
+        let directory = entry::open(root, path)?;
         let place = judge.root.join(path);
         let mut work = 1;
         if !is_unchanged {
-            let Some(listing) = Listing::read(&directory) else { return 1 };
+            let listing = Listing::read(&directory)?;
             work += listing.entries / 8;
             let was_known = known.is_known;
-            known.read = (stamp < settled).then_some(stamp);
+            known.read = (stamp < judge.settled).then_some(stamp);
             known.is_known = true;
             match (&known.repository, listing.is_repository()) {
                 // A directory that was read before and was no repository has become one.
@@ -242,7 +359,7 @@ impl Tree {
                 self.directories.entry(path.join(name)).or_insert(new);
             }
         }
-        let Some(known) = self.directories.get_mut(path) else { return work };
+        let Some(known) = self.directories.get_mut(path) else { return Ok(work) };
         if let Some(repository) = &mut known.repository {
             repository.examine(&directory, &place, judge, found);
             work += 8;
@@ -251,6 +368,6 @@ impl Tree {
             pointer.examine(&directory, &place, judge, found);
             work += 2;
         }
-        work
+        Ok(work)
     }
 }

@@ -27,6 +27,11 @@ pub(super) struct Root {
     /// Protected files that do not exist and that nothing can cover, because an empty file would
     /// do harm. Nothing at all can be created beside them.
     pub absent: Vec<PathBuf>,
+    /// Those of the protected paths that must not change for a moment, so that restoring them after
+    /// a command is not enough.
+    pub sealed: Vec<PathBuf>,
+    /// Files that do not exist and would decide what `git` runs, with a content that has no effect.
+    pub covers: Vec<(PathBuf, &'static str)>,
 }
 
 impl Root {
@@ -65,11 +70,22 @@ impl Root {
         self.missing.iter().filter(could).cloned().collect()
     }
 
+    /// The protected paths that can be restored after a command.
+    #[cfg(target_os = "linux")]
+    pub(super) fn restorable(&self) -> impl Iterator<Item = &PathBuf> {
+        let all = self.present.iter().chain(&self.missing);
+        all.filter(|path| {
+            !self.sealed.iter().any(|sealed| sealed.starts_with(path) || path.starts_with(sealed))
+        })
+    }
+
     /// The paths to make writable if nothing else protects the rest: the root if nothing in it is
     /// protected, else those of its children, and so on. Paths created later are not included.
+    /// The `restored` paths are protected by other means.
     #[cfg(any(target_os = "linux", test))]
-    pub(super) fn narrow(&self) -> Vec<PathBuf> {
-        let protected: Vec<&Path> = self.protected().map(PathBuf::as_path).collect();
+    pub(super) fn narrow(&self, restored: &[PathBuf]) -> Vec<PathBuf> {
+        let left = self.protected().filter(|path| !restored.contains(path));
+        let protected: Vec<&Path> = left.map(PathBuf::as_path).collect();
         without(&self.path, &protected)
     }
 }

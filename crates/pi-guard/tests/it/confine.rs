@@ -184,7 +184,7 @@ fn covers_leave_empty_directories_that_are_listed_and_removed() {
             let (of_project, others): (Vec<_>, Vec<_>) =
                 covered.iter().cloned().partition(|path| path.starts_with(&project));
             assert_eq!(of_project, names);
-            assert_eq!(others, [env.path("ws/.agents")]);
+            assert_eq!(others, [env.path("ws/.agents"), env.path("ws/.git/commondir")]);
         } else {
             assert!(covered.is_empty());
         }
@@ -213,7 +213,8 @@ fn covers_are_removed_only_by_the_confinement_that_made_them_and_only_when_unuse
     assert!(second.remove_covers().is_empty() && first.remove_covers().is_empty());
     running.stdin.take().unwrap().write_all(b"go\n").unwrap();
     assert!(running.wait().unwrap().success());
-    assert!(second.remove_covers().is_empty());
+    // The file without effect is the same as none.
+    assert_eq!(second.remove_covers(), [env.path("ws/.git/commondir")]);
     assert_eq!(first.remove_covers(), [env.path("ws/.agents")]);
 }
 
@@ -226,17 +227,19 @@ fn a_cover_that_was_removed_by_another_confinement_is_made_and_removed_again() {
     let first = confined(&env.confinement(), &machine);
     env.run(Some(&first), "ws", "true");
     let second = confined(&env.confinement(), &machine);
-    assert_eq!(first.remove_covers(), [env.path("ws/.agents")]);
+    let covers = [env.path("ws/.agents"), env.path("ws/.git/commondir")];
+    assert_eq!(first.remove_covers(), covers);
     let output = env.run(Some(&second), "ws", "! mkdir -p .agents/x");
     assert!(output.status.success(), "{}", text(&output));
     assert!(env.path("ws/.agents").exists());
-    assert_eq!(second.own_covers(), [env.path("ws/.agents")]);
-    assert_eq!(second.remove_covers(), [env.path("ws/.agents")]);
+    assert_eq!(second.own_covers(), covers);
+    assert_eq!(second.remove_covers(), covers);
     // A directory of the user that was there before stays.
     fs::create_dir(env.path("ws/.agents")).unwrap();
     let third = confined(&env.confinement(), &machine);
     env.run(Some(&third), "ws", "true");
-    assert!(third.remove_covers().is_empty() && env.path("ws/.agents").exists());
+    assert_eq!(third.remove_covers(), [env.path("ws/.git/commondir")]);
+    assert!(env.path("ws/.agents").exists());
 }
 
 #[test]

@@ -31,6 +31,8 @@ impl Drop for TestEnv {
         let _ = self.decoy.kill();
         let _ = self.decoy.wait();
         let _ = fs::remove_file(self.shared_memory());
+        // Commands take rights away, without which the directory cannot be removed.
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.base).output();
     }
 }
 
@@ -39,7 +41,7 @@ fn attempt() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/attempt.c");
-        let program = build_directory().join("attempt");
+        let program = build_directory().join(own_name("attempt"));
         let built = Command::new("cc").args(["-O1", "-w", "-o"]).arg(&program).arg(source).status();
         assert!(built.expect("a C compiler, which Rust needs anyway").success());
         program
@@ -81,6 +83,11 @@ pub(crate) fn again_as_user(test: &str) {
         Ok(output) => panic!("as an ordinary user: {}", text(&output)),
         Err(error) => not_tested(&format!("{test} as an ordinary user: {error}")),
     }
+}
+
+/// Returns a file name that tests of another user do not use.
+pub(crate) fn own_name(name: &str) -> String {
+    format!("{name}-{}", fs::metadata("/proc/self").unwrap().uid())
 }
 
 /// The directory for test environments: that of the build, unless its name needs quotes in a
@@ -312,12 +319,13 @@ fn record(path: &Path, seen: &mut BTreeMap<PathBuf, String>) {
     let mode = found.permissions().mode();
     if found.is_dir() {
         seen.insert(path.to_owned(), format!("{mode:o} directory"));
-        for entry in fs::read_dir(path).unwrap() {
+        for entry in fs::read_dir(path).into_iter().flatten() {
             record(&entry.unwrap().path(), seen);
         }
         return;
     }
-    let content = if found.is_file() { fs::read(path).unwrap() } else { Vec::new() };
+    // A command may have taken the right to read away, which the mode shows.
+    let content = if found.is_file() { fs::read(path).unwrap_or_default() } else { Vec::new() };
     let content = String::from_utf8_lossy(&content).into_owned();
     seen.insert(path.to_owned(), format!("{mode:o} {} {} {content}", found.nlink(), found.mtime()));
 }

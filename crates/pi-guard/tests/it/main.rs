@@ -35,6 +35,10 @@ mod proxy;
 #[cfg(target_os = "linux")]
 mod repositories;
 #[cfg(target_os = "linux")]
+mod restored;
+#[cfg(target_os = "linux")]
+mod top_level;
+#[cfg(target_os = "linux")]
 mod watch;
 #[cfg(target_os = "linux")]
 mod work;

@@ -13,10 +13,10 @@ use crate::env::{TestEnv, confined, levels, text};
 #[derive(Clone, Copy, PartialEq)]
 enum Possible {
     Everywhere,
-    /// With Landlock alone, nothing can be created directly in `.git` or in the workspace.
-    WithBubblewrap,
+    /// Bubblewrap covers the file, so that nothing is left to examine.
+    WithLandlock,
 }
-use Possible::{Everywhere, WithBubblewrap};
+use Possible::{Everywhere, WithLandlock};
 
 /// A setting that lets every git command that looks at the work tree run `$RUN`.
 const MONITOR: &str = "git config -f $F core.fsmonitor \"touch $OUT/ran; false\"";
@@ -25,13 +25,13 @@ const MONITOR: &str = "git config -f $F core.fsmonitor \"touch $OUT/ran; false\"
 const ATTEMPTS: &[(&str, Possible, &str, &str)] = &[
     (
         "another common directory",
-        WithBubblewrap,
+        WithLandlock,
         "git init -q src/cd; F=src/cd/.git/config; MONITOR; echo ../src/cd/.git > .git/commondir",
         "git status",
     ),
     (
         "another common directory by renaming",
-        WithBubblewrap,
+        WithLandlock,
         "git init -q src/cd; F=src/cd/.git/config; MONITOR; mv src/cd/.git src/c2; echo ../src/c2 > src/x; mv src/x .git/commondir",
         "git status",
     ),
@@ -145,7 +145,7 @@ const ATTEMPTS: &[(&str, Possible, &str, &str)] = &[
     ),
     (
         "work tree with another common directory",
-        WithBubblewrap,
+        Everywhere,
         "C='-c user.name=me -c user.email=m@h'; git $C commit -q --allow-empty -m x; git worktree add -q src/tree; git init -q src/cd; F=src/cd/.git/config; MONITOR; echo $WS/src/cd/.git > .git/worktrees/tree1/commondir || echo $WS/src/cd/.git > $(git -C src/tree rev-parse --git-dir)/commondir",
         "git -C src/tree status",
     ),
@@ -163,9 +163,99 @@ const ATTEMPTS: &[(&str, Possible, &str, &str)] = &[
     ),
     (
         "new submodule",
-        WithBubblewrap,
+        Everywhere,
         "git init -q src/sub; mkdir -p .git/modules; mv src/sub/.git .git/modules/new; echo 'gitdir: ../../.git/modules/new' > src/sub/.git; F=.git/modules/new/config; MONITOR",
         "git -C src/sub status",
+    ),
+    (
+        "common directory, with the new name taken",
+        WithLandlock,
+        "git init -q src/cd; F=src/cd/.git/config; MONITOR; for n in '' -2 -3 -4 -5 -6 -7 -8 -9; do mkdir -p .git/commondir.disabled-by-pi$n/x src/cd/.git/config.disabled-by-pi$n/x; done; echo ../src/cd/.git > .git/commondir",
+        "git status",
+    ),
+    (
+        "common directory in a directory that cannot be listed",
+        WithLandlock,
+        "git init -q src/cd; F=src/cd/.git/config; MONITOR; echo ../src/cd/.git > .git/commondir; chmod 311 src/cd/.git .git",
+        "git status",
+    ),
+    (
+        "common directory of a nested repository, with the new name taken",
+        Everywhere,
+        "git init -q src/cd; F=src/cd/.git/config; MONITOR; mkdir -p src/old/.git/commondir.disabled-by-pi/x src/cd/.git/config.disabled-by-pi/x; echo ../../cd/.git > src/old/.git/commondir",
+        "git -C src/old status",
+    ),
+    (
+        "settings with the new name taken",
+        Everywhere,
+        "git init -q src/n; F=src/n/.git/config; MONITOR; mkdir -p src/n/.git/config.disabled-by-pi/x; touch src/n/.git/config.disabled-by-pi-2",
+        "git -C src/n status",
+    ),
+    (
+        "repository in a directory that cannot be listed",
+        Everywhere,
+        "mkdir src/d; git init -q src/d/n; F=src/d/n/.git/config; MONITOR; chmod 111 src/d",
+        "git -C src/d/n status",
+    ),
+    (
+        "repository that cannot be listed",
+        Everywhere,
+        "git init -q src/n; F=src/n/.git/config; MONITOR; chmod 111 src/n/.git src/n",
+        "git -C src/n status",
+    ),
+    (
+        "directories that cannot be listed, at any depth",
+        Everywhere,
+        "mkdir -p src/a/b/c; git init -q src/a/b/c/n; F=src/a/b/c/n/.git/config; MONITOR; chmod 111 src/a/b/c/n/.git src/a/b/c/n src/a/b/c src/a/b src/a",
+        "git -C src/a/b/c/n status",
+    ),
+    (
+        "repository that cannot be written",
+        Everywhere,
+        "git init -q src/n; F=src/n/.git/config; MONITOR; chmod 444 src/n/.git/config; chmod 555 src/n/.git src/n",
+        "git -C src/n status",
+    ),
+    (
+        "hooks that cannot be listed",
+        Everywhere,
+        "git init -q src/n; mkdir -p src/n/.git/hooks; printf '#!/bin/sh\\ntouch %s/ran\\n' $OUT > src/n/.git/hooks/pre-commit; chmod 755 src/n/.git/hooks/pre-commit; chmod 111 src/n/.git/hooks",
+        "git -C src/n -c user.name=me -c user.email=m@h commit -q --allow-empty -m x",
+    ),
+    (
+        "workspace that cannot be listed",
+        Everywhere,
+        "git init -q src/n; F=src/n/.git/config; MONITOR; chmod 311 . src",
+        "git -C src/n status",
+    ),
+    (
+        "link to a repository that cannot be listed",
+        Everywhere,
+        "mkdir src/t src/d; cp -r src/stored src/d/r; chmod 111 src/d/r src/d; ln -s ../d/r src/t/.git",
+        "git -C src/t status",
+    ),
+    (
+        "step of a rebase",
+        Everywhere,
+        "C='git -c user.name=me -c user.email=m@h'; for n in 1 2; do $C commit -q --no-verify --allow-empty -m $n; done; GIT_SEQUENCE_EDITOR='sed -i 1ibreak' $C rebase -q -i HEAD~1 2>&1; echo \"exec touch $OUT/ran\" >> .git/rebase-merge/git-rebase-todo",
+        "git -c user.name=me -c user.email=m@h rebase --continue",
+    ),
+    (
+        "step of a rebase that cannot be listed",
+        Everywhere,
+        "C='git -c user.name=me -c user.email=m@h'; for n in 1 2; do $C commit -q --no-verify --allow-empty -m $n; done; GIT_SEQUENCE_EDITOR='sed -i 1ibreak' $C rebase -q -i HEAD~1 2>&1; echo \"exec touch $OUT/ran\" >> .git/rebase-merge/git-rebase-todo; chmod 311 .git/rebase-merge",
+        "chmod 755 .git/rebase-merge; git -c user.name=me -c user.email=m@h rebase --continue",
+    ),
+    (
+        "step of a rebase in a nested repository",
+        Everywhere,
+        "C='git -C src/old -c user.name=me -c user.email=m@h'; for n in 1 2; do $C commit -q --no-verify --allow-empty -m $n; done; GIT_SEQUENCE_EDITOR='sed -i 1ibreak' $C rebase -q -i HEAD~1 2>&1; echo \"exec touch $OUT/ran\" >> src/old/.git/rebase-merge/git-rebase-todo",
+        "git -C src/old -c user.name=me -c user.email=m@h rebase --continue",
+    ),
+    (
+        "settings of another work tree",
+        Everywhere,
+        "git init -q src/n; git -C src/n config extensions.worktreeConfig true; F=src/n/.git/config.worktree; MONITOR; mkdir -p src/n/.git/config.worktree.disabled-by-pi/x",
+        "git -C src/n status",
     ),
 ];
 
@@ -220,12 +310,14 @@ fn what_a_command_leaves_runs_nothing_outside() {
             let confined = watched(&env, (level, &machine));
             let output = env.run(Some(&confined), "ws", &script);
             let left = confined.disable_leftovers(false);
-            if *possible == Everywhere || level == ConfinementLevel::Bubblewrap {
+            if *possible == Everywhere || level == ConfinementLevel::Landlock {
                 assert!(!left.is_empty(), "{level}, {name}: nothing found: {}", text(&output));
-                for left in &left {
-                    assert!(left.renamed_to.symlink_metadata().is_ok(), "{level}, {name}: {left}");
-                    assert!(left.to_string().contains("git outside of the sandbox would "));
-                }
+            }
+            for left in &left {
+                let new = left.renamed_to.as_ref().expect("a new name");
+                assert!(new.symlink_metadata().is_ok(), "{level}, {name}: {left}");
+                assert!(!left.is_dangerous(), "{level}, {name}: {left}");
+                assert!(left.to_string().contains("git outside of the sandbox would "));
             }
             user_git(&env, git);
             assert!(!env.path("outside/ran").exists(), "{level}, {name}: {left:?}");
@@ -235,50 +327,23 @@ fn what_a_command_leaves_runs_nothing_outside() {
 }
 
 /// Ordinary work with repositories, in which nothing is renamed.
-const ORDINARY: &[(Possible, &str)] = &[
-    (
-        Everywhere,
-        "git init -q src/n && cd src/n && touch a && git add a && $GIT commit -qm x && git branch b && git checkout -q b",
-    ),
-    (
-        Everywhere,
-        "git init -q src/a && cd src/a && $GIT commit -q --allow-empty -m x && cd .. && git clone -q a b && git -C b pull -q && git clone -q --bare a c && git clone -q --mirror a d",
-    ),
-    (
-        Everywhere,
-        "git init -q src/a && cd src/a && git config user.name me && git config alias.st status && git remote add o ../x && git config pull.rebase true",
-    ),
-    (
-        Everywhere,
-        "git init -q src/a && cd src/a && $GIT commit -q --allow-empty -m x && git worktree add -q ../b && git -C ../b status && git gc -q",
-    ),
-    (
-        Everywhere,
-        "git init -q src/a && $GIT -C src/a commit -q --allow-empty -m x && git init -q src/b && cd src/b && git -c protocol.file.allow=always submodule --quiet add ../a s && $GIT commit -qm s",
-    ),
-    (
-        Everywhere,
-        "cd src/old && $GIT commit -q --no-verify --allow-empty -m x && git config user.name me && git remote add o x",
-    ),
-    (
-        Everywhere,
-        "cd src/mine-own && $GIT commit -q --no-verify --allow-empty -m x && git config user.name me",
-    ),
-    (Everywhere, "git -C src/pointer status && $GIT -C src/pointer commit -q --allow-empty -m x"),
-    (Everywhere, "mkdir -p src/refs src/objects && echo x > src/HEADER && echo x > src/config"),
-    (
-        WithBubblewrap,
-        "git add src/mine && $GIT commit -qm x && git worktree add -q src/tree && git -C src/tree status && git stash list && git gc -q",
-    ),
+const ORDINARY: &[&str] = &[
+    "git init -q src/n && cd src/n && touch a && git add a && $GIT commit -qm x && git branch b && git checkout -q b",
+    "git init -q src/a && cd src/a && $GIT commit -q --allow-empty -m x && cd .. && git clone -q a b && git -C b pull -q && git clone -q --bare a c && git clone -q --mirror a d",
+    "git init -q src/a && cd src/a && git config user.name me && git config alias.st status && git remote add o ../x && git config pull.rebase true",
+    "git init -q src/a && cd src/a && $GIT commit -q --allow-empty -m x && git worktree add -q ../b && git -C ../b status && git gc -q",
+    "git init -q src/a && $GIT -C src/a commit -q --allow-empty -m x && git init -q src/b && cd src/b && git -c protocol.file.allow=always submodule --quiet add ../a s && $GIT commit -qm s",
+    "cd src/old && $GIT commit -q --no-verify --allow-empty -m x && git config user.name me && git remote add o x",
+    "cd src/mine-own && $GIT commit -q --no-verify --allow-empty -m x && git config user.name me",
+    "git -C src/pointer status && $GIT -C src/pointer commit -q --allow-empty -m x",
+    "mkdir -p src/refs src/objects && echo x > src/HEADER && echo x > src/config",
+    "git add src/mine && $GIT commit -qm x && git worktree add -q src/tree && git -C src/tree status && git stash list && git gc -q",
 ];
 
 #[test]
 fn ordinary_use_of_git_leaves_nothing_to_rename() {
-    for (possible, script) in ORDINARY {
+    for script in ORDINARY {
         for (level, machine) in levels() {
-            if *possible == WithBubblewrap && level != ConfinementLevel::Bubblewrap {
-                continue;
-            }
             let env = TestEnv::new();
             prepare(&env);
             // A repository of the user with settings that run programs.
@@ -307,7 +372,7 @@ fn the_former_settings_of_a_known_repository_are_restored() {
         assert_eq!(left.len(), 1, "{level}: {left:?}");
         assert!(left[0].reason.contains("core.pager=./evil"), "{level}: {left:?}");
         assert_eq!(fs::read(env.path("ws/src/old/.git/config")).unwrap(), before, "{level}");
-        let disabled = fs::read_to_string(&left[0].renamed_to).unwrap();
+        let disabled = fs::read_to_string(left[0].renamed_to.as_ref().unwrap()).unwrap();
         assert!(disabled.contains("evil"), "{level}");
     }
 }

@@ -85,7 +85,7 @@ pub(crate) const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/prog
 fn start_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let program = build_directory().join("start");
+        let program = build_directory().join(crate::env::own_name("start"));
         let mut compiler = Command::new("cc");
         compiler.args(["-O1", "-w", "-pthread", "-o"]).arg(&program).arg(SOURCE);
         assert!(compiler.status().expect("a C compiler, which Rust needs anyway").success());

@@ -7,6 +7,7 @@ use pi_agent::{ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use super::spill::{Incomplete, Spilled};
+use crate::executor::Aftermath;
 use crate::output::Output;
 use crate::truncate::{MAX_BYTES, TruncatedBy, Truncation, format_size};
 
@@ -30,8 +31,7 @@ pub(super) struct Report<'a> {
     pub(super) spilled: Spilled,
     pub(super) end: CommandEnd,
     pub(super) elapsed: Duration,
-    /// Sentences about the processes of the command.
-    pub(super) notes: Vec<String>,
+    pub(super) aftermath: Aftermath,
 }
 
 impl Report<'_> {
@@ -61,14 +61,14 @@ impl Report<'_> {
             let gap = if text.is_empty() { "" } else { "\n\n" };
             text = format!("{text}{gap}{status}");
         }
-        text = with_notes(text, &self.notes);
+        text = with_notes(text, &self.aftermath.notes);
         if !by_itself {
             return Err(ToolError::new(text));
         }
         Ok(ToolOutput::text(text)
             .with_details(details)
             .with_structured_content(self.structured())
-            .with_is_error(status.is_some()))
+            .with_is_error(status.is_some() || self.aftermath.is_dangerous))
     }
 
     /// Returns the notice about omitted output and the file that has all of it.

@@ -72,7 +72,7 @@ pub async fn run_command(
         })),
         can_keep: false,
     };
-    let (end, notes) = Box::pin(run.until_end(process.exit, process.tree, started, None)).await;
+    let (end, aftermath) = Box::pin(run.until_end(process.exit, process.tree, started, None)).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
     let cut = output.tail();
     let exit_code = match &end {
@@ -85,7 +85,7 @@ pub async fn run_command(
         }
     };
     Ok(CommandResult {
-        output: with_notes(cut.content, &notes),
+        output: with_notes(cut.content, &aftermath.notes),
         exit_code,
         cancelled: end == CommandEnd::Aborted,
         truncated: cut.truncated,

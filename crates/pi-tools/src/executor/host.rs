@@ -193,9 +193,9 @@ impl Executor for Host {
             let Some(confined) = self.launcher() else {
                 return self.start(command, &mut Group::default()).await;
             };
-            let (sandboxed, mut group) = guarded::prepare(&confined, command).await;
+            let (sandboxed, examination, mut group) = guarded::prepare(&confined, command).await?;
             let mut process = self.start(&sandboxed, &mut group).await?;
-            process.tree = process.tree.with_notes(guarded::notes(confined, group));
+            process.tree = process.tree.with_aftermath(guarded::aftermath(examination, group));
             Ok(process)
         })
     }
@@ -209,9 +209,9 @@ impl Executor for Host {
             let Some(confined) = self.launcher() else {
                 return piped::spawn(self, command).await;
             };
-            let (sandboxed, mut group) = guarded::prepare(&confined, command).await;
+            let (sandboxed, examination, mut group) = guarded::prepare(&confined, command).await?;
             let mut process = piped::start(self, &sandboxed, &mut group).await?;
-            process.tree = process.tree.with_notes(guarded::notes(confined, group));
+            process.tree = process.tree.with_aftermath(guarded::aftermath(examination, group));
             Ok(process)
         })
     }

@@ -150,15 +150,27 @@ pub struct ProcessTree {
     lease: Box<dyn Any + Send + Sync>,
     terminate: Option<Box<dyn Fn() + Send + Sync>>,
     gone: BoxFuture<'static, ()>,
-    notes: Option<BoxFuture<'static, Vec<String>>>,
+    aftermath: Option<BoxFuture<'static, Aftermath>>,
     running: Option<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
+}
+
+/// What is known about processes when all of them are gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Aftermath {
+    /// Sentences for the model and the user: limits that the processes reached, and files of theirs
+    /// that were disabled or restored.
+    pub notes: Vec<String>,
+    /// A file that may run programs outside of the sandbox could not be disabled: the result of the
+    /// command, or of the session, is a failure.
+    pub is_dangerous: bool,
 }
 
 impl ProcessTree {
     /// A tree of processes that are killed when `lease` is dropped; `gone` resolves after that,
     /// when no process is left.
     pub fn new(lease: impl Any + Send + Sync, gone: BoxFuture<'static, ()>) -> Self {
-        Self { lease: Box::new(lease), terminate: None, gone, notes: None, running: None }
+        Self { lease: Box::new(lease), terminate: None, gone, aftermath: None, running: None }
     }
 
     /// Adds the way to ask the processes to exit. It must not keep the lease alive.
@@ -190,19 +202,18 @@ impl ProcessTree {
         self.running.as_ref().map(|running| running()).unwrap_or_default()
     }
 
-    /// Adds a source of notes about the processes, which is asked when they are gone.
-    pub(crate) fn with_notes(self, notes: BoxFuture<'static, Vec<String>>) -> Self {
-        Self { notes: Some(notes), ..self }
+    /// Adds an examination of what the processes left, which happens when they are gone.
+    pub(crate) fn with_aftermath(self, aftermath: BoxFuture<'static, Aftermath>) -> Self {
+        Self { aftermath: Some(aftermath), ..self }
     }
 
-    /// Kills all processes and waits until they are gone. Returns notes for the model and the user:
-    /// limits that the processes reached, and files of theirs that were disabled.
-    pub async fn kill(self) -> Vec<String> {
+    /// Kills all processes, waits until they are gone, and examines what they left.
+    pub async fn kill(self) -> Aftermath {
         drop(self.lease);
         self.gone.await;
-        match self.notes {
-            Some(notes) => notes.await,
-            None => Vec::new(),
+        match self.aftermath {
+            Some(aftermath) => aftermath.await,
+            None => Aftermath::default(),
         }
     }
 }

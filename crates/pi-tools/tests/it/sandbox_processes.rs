@@ -175,9 +175,7 @@ async fn commands_without_supervisor_are_sandboxed() {
         let found = run(&workspace, "sleep 1000 & echo x > ../beside; echo x > in; exit 3").await;
         assert!(found.ends_with("Command exited with code 3"), "{found}");
         assert!(env.work().join("in").exists(), "{}: {found}", env.level());
-        // Landlock cannot permit new files next to a protected path.
-        let beside = env.directory.path().join("beside").exists();
-        assert_eq!(beside, env.level() == ConfinementLevel::Bubblewrap, "{found}");
+        assert!(env.directory.path().join("beside").exists(), "{}: {found}", env.level());
         wait_until("the group ends", || marked(&marker).is_empty());
     }
 }

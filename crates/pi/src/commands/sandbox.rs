@@ -102,6 +102,13 @@ fn not_started(error: &std::io::Error) -> u8 {
     if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
+/// Returns the failure of a command after which something dangerous is left.
+fn dangerous() -> Failure {
+    let message = "the command left files that could not be disabled (see above)";
+    Failure::new(message, Exit::SandboxUnavailable)
+        .hint("remove them before you run git in this directory")
+}
+
 /// Converts the exit code of the command.
 fn code(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code & 0xFF).unwrap_or(u8::MAX))

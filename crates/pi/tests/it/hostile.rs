@@ -283,6 +283,8 @@ fn has_reason(result: &str) -> bool {
         "not a regular file",
         "not allowed",
         "not found",
+        // Undone afterwards, with Landlock alone.
+        "it is protected",
     ];
     let refused = "This is not allowed and was not run. ";
     match result.strip_prefix(refused) {

@@ -286,3 +286,59 @@ fn an_invalid_command_line_runs_nothing() {
     }
     assert!(!env.project().join("ran").exists());
 }
+
+/// Scripts after which `git status` of the user would run a program, without a sandbox.
+const PLANTED: &[&str] = &[
+    // The repository uses another one, whose settings cannot be renamed to the usual name.
+    "mkdir -p .git/commondir.disabled-by-pi/x evil/.git/config.disabled-by-pi/x; \
+     echo ../evil/.git > .git/commondir",
+    // The same, and no directory can be listed.
+    "echo ../evil/.git > .git/commondir; chmod 311 evil/.git .git",
+    "git config core.fsmonitor \"touch $MARK; false\"; chmod 555 .git",
+    "mv .git moved; mv evil/.git .git; chmod 111 .git",
+];
+
+#[test]
+fn what_a_command_plants_for_git_has_no_effect() {
+    let prepare = || {
+        let env = setup();
+        let mark = env.project().join("../mark");
+        let setup = "git init -q . && git init -q evil && \
+            git -C evil config core.fsmonitor \"touch $MARK; false\"";
+        bash(&env, &mark, setup);
+        (env, mark)
+    };
+    for script in PLANTED {
+        let (env, mark) = prepare();
+        bash(&env, &mark, script);
+        bash(&env, &mark, "chmod -R u+rwX .; git status");
+        assert!(mark.exists(), "{script}: it has no effect without the sandbox");
+
+        let (env, mark) = prepare();
+        if !has_sandbox(&env) {
+            return;
+        }
+        // Its own settings are those of the user; what a command copies is not.
+        bash(&env, &mark, "rm -r evil/.git");
+        let mark_name = mark.to_str().unwrap();
+        let script = format!(
+            "export MARK={mark_name}; git init -q evil; \
+             git -C evil config core.fsmonitor \"touch $MARK; false\"; {script}"
+        );
+        let output = env.pi(&["sandbox", "-q", "--", "bash", "-c", &script]);
+        bash(&env, &mark, "git status; git -C evil status; git -C moved status");
+        bash(&env, &mark, "chmod -R u+rwX .; git status; git -C evil status");
+        assert!(!mark.exists(), "{script}: {output:?}");
+        for name in [".git/commondir", ".pi", ".agents"] {
+            assert!(!env.project().join(name).exists(), "{script}: {name}");
+        }
+    }
+}
+
+/// Runs a script of the user, without the settings of this machine.
+fn bash(env: &TestEnv, mark: &std::path::Path, script: &str) {
+    let mut command = Command::new("bash");
+    command.args(["-c", script]).current_dir(env.project()).env("MARK", mark);
+    command.env("HOME", env.project().join("sub")).env("GIT_CONFIG_NOSYSTEM", "1");
+    command.output().unwrap();
+}

@@ -149,7 +149,7 @@ pub(super) struct Prepared {
     pub(super) command: std::process::Command,
     pub(super) name: String,
     pub(super) is_detached: bool,
-    pub(super) confined: Option<Arc<pi_guard::confine::Confined>>,
+    pub(super) confined: Option<Arc<pi_guard::confine::Examination>>,
     pub(super) limits: SyncLimits,
 }
 

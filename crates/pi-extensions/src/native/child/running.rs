@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pi_guard::confine::Confined;
+use pi_guard::confine::Examination;
 use rustix::process::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::ChildStdin;
@@ -44,7 +44,7 @@ impl Running {
     pub(super) fn start(
         command: std::process::Command,
         is_detached: bool,
-        confined: Option<Arc<Confined>>,
+        examination: Option<Arc<Examination>>,
     ) -> io::Result<Self> {
         let mut command = tokio::process::Command::from(command);
         let mut child = command.spawn()?;
@@ -62,7 +62,7 @@ impl Running {
         tokio::spawn(async move {
             let status = child.wait().await;
             alive.store(false, Ordering::Relaxed);
-            examine(confined).await;
+            examine(examination).await;
             // No one may wait any more.
             let _ = ended.send(Some(status.unwrap_or_else(|_| ExitStatus::from_raw(1 << 8))));
         });
@@ -160,11 +160,12 @@ impl Running {
 }
 
 /// Disables what a sandboxed program left behind for programs outside of the sandbox.
-pub(crate) async fn examine(confined: Option<Arc<Confined>>) {
+pub(crate) async fn examine(examination: Option<Arc<Examination>>) {
     #[cfg(target_os = "linux")]
-    if let Some(confined) = confined {
-        let _ = tokio::task::spawn_blocking(move || confined.disable_leftovers(false)).await;
+    if let Some(examination) = examination {
+        // What could not be disabled keeps the next command from running.
+        let _ = tokio::task::spawn_blocking(move || examination.finish()).await;
     }
     #[cfg(not(target_os = "linux"))]
-    drop(confined);
+    drop(examination);
 }

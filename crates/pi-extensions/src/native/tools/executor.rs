@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_guard::confine::Confined;
+use pi_guard::confine::Examination;
 use pi_tools::{
     BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host as Local,
     Process, ProcessTree, Stat,
@@ -38,7 +38,7 @@ impl ExtensionExecutor {
     async fn permitted(
         &self,
         command: &Command,
-    ) -> Result<(Command, Option<Arc<Confined>>), NativeError> {
+    ) -> Result<(Command, Option<Arc<Examination>>), NativeError> {
         if self.access.is_trusted() {
             return Ok((command.clone(), None));
         }

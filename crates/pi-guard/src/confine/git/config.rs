@@ -8,17 +8,17 @@ use pi_base::text::without_mark;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Setting {
     /// The section in lower case, such as `remote`.
-    pub(super) section: String,
+    pub(in super::super) section: String,
     /// The text in quotes after the section, such as `origin`.
-    pub(super) subsection: Option<String>,
+    pub(in super::super) subsection: Option<String>,
     /// The name in lower case, such as `url`.
-    pub(super) name: String,
+    pub(in super::super) name: String,
     /// The value; empty for a setting without one, which means true.
-    pub(super) value: String,
+    pub(in super::super) value: String,
 }
 
 /// Returns the settings, and false if git would refuse the text from there on.
-pub(super) fn parse(text: &str) -> (Vec<Setting>, bool) {
+pub(in super::super) fn parse(text: &str) -> (Vec<Setting>, bool) {
     let text = without_mark(text).replace("\r\n", "\n");
     let mut reader = Reader { text: &text, section: String::new(), subsection: None };
     let mut settings = Vec::new();

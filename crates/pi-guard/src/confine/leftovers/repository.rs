@@ -8,17 +8,22 @@ use std::path::{Path, PathBuf};
 
 use pi_base::text::cut_bytes;
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
 use super::super::git::config;
 use super::Leftover;
 use super::entry::{self, DISABLED, Seen, Stamp};
+use super::operations;
 
 /// The circumstances of an examination.
 pub(super) struct Judge<'a> {
     pub(super) root: &'a Path,
-    pub(super) roots: &'a [PathBuf],
+    /// All directories that commands can write.
+    pub(super) writable: &'a [PathBuf],
     pub(super) protected: &'a [PathBuf],
     pub(super) started: Stamp,
+    /// Files that changed later may change again without another time of change.
+    pub(super) settled: Stamp,
     pub(super) enforce: bool,
 }
 
@@ -30,9 +35,17 @@ impl Judge<'_> {
 
     /// Returns true if the file may be the work of a command: all that is new in a place that was
     /// known, and what changed since the start elsewhere.
-    fn is_suspect(&self, seen: &Seen, place_known: bool) -> bool {
+    pub(super) fn is_suspect(&self, seen: &Seen, place_known: bool) -> bool {
         self.enforce && (place_known || seen.changed >= self.started)
     }
+}
+
+/// A directory in which a file is judged.
+pub(super) struct Place<'a> {
+    pub(super) directory: &'a OwnedFd,
+    pub(super) path: &'a Path,
+    /// The directory was known before, so that everything new in it is suspect.
+    pub(super) is_known: bool,
 }
 
 /// The directory of a repository.
@@ -41,6 +54,8 @@ pub(super) struct Repository {
     /// The directory was known before, so that everything new in it is suspect.
     is_known: bool,
     configurations: [Configuration; 2],
+    /// Files of operations that are in progress, in the order of [`operations::FILES`].
+    operations: [Configuration; operations::FILES.len()],
     common: Option<Seen>,
     hooks: Hooks,
 }
@@ -49,19 +64,35 @@ pub(super) struct Repository {
 #[derive(Debug, Default)]
 struct Hooks(BTreeMap<OsString, Seen>);
 
-/// A file with settings.
+/// A file with settings, or with steps of an operation.
 #[derive(Debug, Default)]
-struct Configuration {
+pub(super) struct Configuration {
     seen: Option<Seen>,
     /// Content and offences when the file was judged.
     judged: Option<(Vec<u8>, Vec<String>)>,
 }
 
+/// The reading of a file that `git` may run programs because of.
+pub(super) struct Reading {
+    /// Returns what runs programs in a text.
+    pub(super) offences: fn(&str) -> Vec<String>,
+    /// The former content replaces a disabled one.
+    pub(super) restores: bool,
+}
+
+const SETTINGS: Reading = Reading { offences: config::offences, restores: true };
+
 const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 
 impl Repository {
     pub(super) fn new(is_known: bool) -> Self {
-        Self { is_known, configurations: Default::default(), common: None, hooks: Hooks::default() }
+        Self {
+            is_known,
+            configurations: Default::default(),
+            operations: Default::default(),
+            common: None,
+            hooks: Hooks::default(),
+        }
     }
 
     pub(super) fn examine(
@@ -71,10 +102,14 @@ impl Repository {
         judge: &Judge<'_>,
         found: &mut Vec<Leftover>,
     ) {
+        let here = Place { directory, path: place, is_known: self.is_known };
         for (name, known) in CONFIGURATIONS.iter().zip(&mut self.configurations) {
             if !judge.is_protected(&place.join(name)) {
-                known.examine(directory, place, name, self.is_known, judge, found);
+                known.examine(&SETTINGS, &here, name, judge, found);
             }
+        }
+        for (file, known) in operations::FILES.iter().zip(&mut self.operations) {
+            operations::examine(file, known, &here, judge, found);
         }
         self.examine_common(directory, place, judge, found);
         self.hooks.examine(directory, place, OsStr::new("hooks"), self.is_known, judge, found);
@@ -102,16 +137,17 @@ impl Repository {
             place.parent().filter(|above| above.ends_with("worktrees")).and_then(Path::parent);
         let text = entry::read(directory, name).unwrap_or_default();
         let target = place.join(String::from_utf8_lossy(&text).trim_end_matches(['\n', '\r']));
-        let leads_home = match (own, fs::canonicalize(target)) {
-            (Some(own), Ok(target)) => fs::canonicalize(own).is_ok_and(|own| own == target),
-            _ => false,
-        };
+        // The repository itself is what a cover leads to.
+        let homes = own.into_iter().chain([place]);
+        let leads_home = fs::canonicalize(target).is_ok_and(|target| {
+            homes.filter_map(|home| fs::canonicalize(home).ok()).any(|home| home == target)
+        });
         if leads_home || !judge.is_suspect(&seen, self.is_known) {
             self.common = Some(seen);
             return;
         }
         let reason = "use another repository, with its settings and hooks".to_owned();
-        disable(directory, place, name, None, reason, found);
+        disable(directory, place, name, None, &reason, found);
     }
 }
 
@@ -133,16 +169,26 @@ impl Hooks {
             let known = self.0.get(name).is_some_and(|known| *known == seen);
             if !known && judge.is_suspect(&seen, place_known) {
                 let reason = "run the hooks in another directory".to_owned();
-                disable(directory, place, name, None, reason, found);
+                disable(directory, place, name, None, &reason, found);
             } else {
                 self.0.insert(name.to_owned(), seen);
             }
             return;
         }
-        let Some((hooks, names)) = entry::names(directory, name) else { return };
+        let (hooks, names) = match entry::names(directory, name) {
+            Ok(hooks) => hooks,
+            Err(error) if entry::is_gone(error) => return,
+            Err(_) => {
+                if judge.is_suspect(&seen, place_known) {
+                    let reason = "run hooks that cannot be examined".to_owned();
+                    disable(directory, place, name, None, &reason, found);
+                }
+                return;
+            }
+        };
         for hook in names {
             let text = hook.to_string_lossy();
-            if text.ends_with(".sample") || text.ends_with(DISABLED) {
+            if text.ends_with(".sample") || text.contains(DISABLED) {
                 continue;
             }
             let Some(seen) = entry::see(&hooks, &hook) else { continue };
@@ -155,7 +201,7 @@ impl Hooks {
                 || (seen.kind == FileType::RegularFile && seen.is_executable);
             if runs && judge.is_suspect(&seen, place_known) {
                 let reason = "run it as a hook".to_owned();
-                disable(&hooks, &place.join(name), &hook, None, reason, found);
+                disable(&hooks, &place.join(name), &hook, None, &reason, found);
             } else {
                 self.0.insert(hook, seen);
             }
@@ -164,16 +210,15 @@ impl Hooks {
 }
 
 impl Configuration {
-    fn examine(
+    pub(super) fn examine(
         &mut self,
-        directory: &OwnedFd,
-        place: &Path,
+        reading: &Reading,
+        place: &Place<'_>,
         name: &str,
-        place_known: bool,
         judge: &Judge<'_>,
         found: &mut Vec<Leftover>,
     ) {
-        let file = OsStr::new(name);
+        let (directory, file) = (place.directory, OsStr::new(name));
         let Some(seen) = entry::see(directory, file) else {
             self.seen = None;
             return;
@@ -184,7 +229,7 @@ impl Configuration {
         // What cannot be read here may be read by git.
         let content = entry::read(directory, file);
         let offences = match &content {
-            Some(bytes) => config::offences(&String::from_utf8_lossy(bytes)),
+            Some(bytes) => (reading.offences)(&String::from_utf8_lossy(bytes)),
             None => vec!["settings that cannot be examined".to_owned()],
         };
         let former = self.judged.as_ref();
@@ -192,15 +237,16 @@ impl Configuration {
             |offence: &&String| former.is_some_and(|(_, former)| former.contains(offence));
         let new: Vec<&str> =
             offences.iter().filter(|offence| !is_former(offence)).map(String::as_str).collect();
-        let place_known = place_known || former.is_some();
+        let place_known = place.is_known || former.is_some();
         if new.is_empty() || !judge.is_suspect(&seen, place_known) {
-            self.seen = Some(seen);
+            // A file that changed just now may change again without another time of change.
+            self.seen = (seen.changed < judge.settled).then_some(seen);
             self.judged = Some((content.unwrap_or_default(), offences));
             return;
         }
         let reason = format!("run programs because of {}", cut_bytes(&new.join(", "), 200));
-        let former = former.map(|(content, _)| content.as_slice());
-        disable(directory, place, file, former, reason, found);
+        let former = former.filter(|_| reading.restores).map(|(content, _)| content.as_slice());
+        disable(directory, place.path, file, former, &reason, found);
         self.seen = None;
     }
 }
@@ -223,11 +269,20 @@ impl Absent {
     pub(super) fn examine(&mut self, root: &OwnedFd, judge: &Judge<'_>, found: &mut Vec<Leftover>) {
         let (Some(place), Some(name)) = (self.path.parent(), self.path.file_name()) else { return };
         let Ok(inside) = place.strip_prefix(judge.root) else { return };
-        let Some(directory) = entry::open(root, inside) else { return };
+        let directory = match entry::open(root, inside) {
+            Ok(directory) => directory,
+            Err(error) => {
+                if judge.enforce && !entry::is_gone(error) && entry::may_hide(root, inside, error) {
+                    found.push(Leftover::unexamined(place.to_owned(), &error.to_string()));
+                }
+                return;
+            }
+        };
         match &mut self.configuration {
             Some(configuration) => {
                 let name = name.to_string_lossy();
-                configuration.examine(&directory, place, &name, true, judge, found);
+                let here = Place { directory: &directory, path: place, is_known: true };
+                configuration.examine(&SETTINGS, &here, &name, judge, found);
             }
             None => self.hooks.examine(&directory, place, name, true, judge, found),
         }
@@ -266,7 +321,7 @@ impl Pointer {
         } else {
             let reason =
                 format!("use a repository that runs programs: {}", cut_bytes(&offences, 200));
-            disable(directory, place, name, None, reason, found);
+            disable(directory, place, name, None, &reason, found);
         }
         self.is_known = true;
     }
@@ -288,35 +343,69 @@ fn offences_of(repository: &Path, judge: &Judge<'_>) -> String {
     let common = fs::read_to_string(repository.join("commondir")).ok();
     let common = common.and_then(|text| fs::canonicalize(repository.join(text.trim_end())).ok());
     let common = common.unwrap_or_else(|| repository.to_owned());
-    let is_writable = judge.roots.iter().any(|root| common.starts_with(root));
+    let is_writable = judge.writable.iter().any(|root| common.starts_with(root));
     if !is_writable || judge.is_protected(&common.join("config")) {
         return String::new();
     }
-    let Some(directory) = entry::open_root(&common) else { return String::new() };
-    let text = entry::read(&directory, OsStr::new("config")).unwrap_or_default();
-    let mut offences = config::offences(&String::from_utf8_lossy(&text));
-    if let Some((hooks, names)) = entry::names(&directory, OsStr::new("hooks")) {
-        let runs = |name: &&OsString| {
-            let text = name.to_string_lossy();
-            !text.ends_with(".sample")
-                && !text.ends_with(DISABLED)
-                && entry::see(&hooks, name).is_some_and(|seen| seen.is_executable)
-        };
-        offences.extend(names.iter().filter(runs).map(|name| format!("hooks/{}", name.display())));
+    let unknown = || "it cannot be examined".to_owned();
+    let Ok(directory) = entry::open_root(&common) else { return unknown() };
+    let mut offences = Vec::new();
+    for name in CONFIGURATIONS.map(OsStr::new) {
+        match entry::read(&directory, name) {
+            Some(text) => offences.extend(config::offences(&String::from_utf8_lossy(&text))),
+            None if entry::see(&directory, name).is_some() => offences.push(unknown()),
+            None => {}
+        }
+    }
+    match entry::names(&directory, OsStr::new("hooks")) {
+        Ok((hooks, names)) => {
+            let runs = |name: &&OsString| {
+                let text = name.to_string_lossy();
+                !text.ends_with(".sample")
+                    && !text.contains(DISABLED)
+                    && entry::see(&hooks, name).is_some_and(|seen| seen.is_executable)
+            };
+            let run = names.iter().filter(runs);
+            offences.extend(run.map(|name| format!("hooks/{}", name.display())));
+        }
+        Err(Errno::NOENT) => {}
+        // Another error, or a link.
+        Err(_) => offences.push(unknown()),
     }
     offences.join(", ")
 }
 
-fn disable(
+/// Renames a file, or else the directory in which `git` would find it.
+pub(super) fn disable(
     directory: &OwnedFd,
     place: &Path,
     name: &OsStr,
     former: Option<&[u8]>,
-    reason: String,
+    reason: &str,
     found: &mut Vec<Leftover>,
 ) {
-    // A file that cannot be renamed is gone, or is renamed by the next examination.
-    if let Some(new) = entry::disable(directory, name, former) {
-        found.push(Leftover { path: place.join(name), renamed_to: place.join(new), reason });
-    }
+    let path = place.join(name);
+    let failure = match entry::disable(directory, name) {
+        Ok(new) => {
+            let restored = former.map(|former| entry::restore(directory, name, former));
+            let mut leftover = Leftover::disabled(path, place.join(new), reason);
+            leftover.problem = restored
+                .and_then(Result::err)
+                .map(|error| format!("its former content could not be restored ({error})"));
+            found.push(leftover);
+            return;
+        }
+        Err(Errno::NOENT) => return,
+        Err(error) => error,
+    };
+    let above = match (place.parent(), place.file_name()) {
+        (Some(above), Some(of_place)) => entry::open_root(above)
+            .and_then(|opened| entry::disable(&opened, of_place))
+            .map(|new| above.join(new)),
+        _ => Err(failure),
+    };
+    found.push(match above {
+        Ok(new) => Leftover::disabled(place.to_owned(), new, reason),
+        Err(_) => Leftover::armed(path, reason, &failure.to_string()),
+    });
 }

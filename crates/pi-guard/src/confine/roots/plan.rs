@@ -36,18 +36,23 @@ pub(in super::super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, Con
         for base in named.iter().copied().chain(home.as_deref()) {
             if base.starts_with(path) {
                 root.protect_configured(confinement, base)?;
-                root.protect_repository(confinement, base, home.as_deref());
+                root.protect_repository(confinement, base, home.as_deref())?;
             }
         }
         // A root inside a protected path is protected.
-        if confinement.protected.iter().any(|protected| path.starts_with(protected)) {
+        if confinement.all_protected().any(|protected| path.starts_with(protected)) {
             root.present.push(root.path.clone());
+            root.sealed.push(root.path.clone());
         }
         // The next command gets its temporary files and its network from these.
         let proxy = confinement.proxy.as_deref().and_then(Path::parent);
         let own = confinement.private_tmp().into_iter().chain(proxy);
         let inside = own.filter(|own| own.starts_with(path) && own != path);
-        root.present.extend(inside.map(Path::to_owned));
+        let inside: Vec<PathBuf> = inside.map(Path::to_owned).collect();
+        root.sealed.extend(inside.iter().cloned());
+        root.present.extend(inside);
+        let sealed = confinement.sealed.iter().filter(|sealed| sealed.starts_with(path));
+        root.sealed.extend(sealed.cloned());
         if let Some(home) = &home {
             root.protect_start_up_files(home);
         }
@@ -59,7 +64,14 @@ pub(in super::super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, Con
 
 impl Root {
     fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), present: Vec::new(), missing: Vec::new(), absent: Vec::new() }
+        Self {
+            path: path.to_owned(),
+            present: Vec::new(),
+            missing: Vec::new(),
+            absent: Vec::new(),
+            sealed: Vec::new(),
+            covers: Vec::new(),
+        }
     }
 
     /// Adds the configured protected paths of `base`, a directory in this root.
@@ -69,7 +81,7 @@ impl Root {
         base: &Path,
     ) -> Result<(), ConfineError> {
         let is_repository = git::is_repository(base);
-        for protected in &confinement.protected {
+        for protected in confinement.all_protected() {
             if !protected.is_absolute() || protected.starts_with(base) {
                 self.protect(&base.join(protected))?;
             }
@@ -82,20 +94,34 @@ impl Root {
     }
 
     /// Adds the other files that decide what `git` runs, if its configuration is protected.
-    fn protect_repository(&mut self, confinement: &Confinement, base: &Path, home: Option<&Path>) {
+    fn protect_repository(
+        &mut self,
+        confinement: &Confinement,
+        base: &Path,
+        home: Option<&Path>,
+    ) -> Result<(), ConfineError> {
         if !confinement.protected.iter().any(|protected| protected.ends_with(".git/config")) {
-            return;
+            return Ok(());
         }
-        let mut used = git::used_paths(&base.join(".git"), home);
-        if git::is_repository(base) {
-            used.extend(git::used_paths(base, home));
+        for repository in git::directories(base) {
+            let used = git::used_paths(&repository, home);
+            let real = used.iter().filter_map(|path| fs::canonicalize(path).ok());
+            let inside = real.filter(|path| path.starts_with(&self.path) && *path != self.path);
+            self.present.extend(inside);
+            let is_inside = repository.starts_with(&self.path) && repository != self.path;
+            if is_inside && !repository.ends_with(".git") {
+                self.protect(&repository.join("config"))?;
+                self.protect(&repository.join("hooks"))?;
+            }
+            if repository.starts_with(&self.path) {
+                self.covers.extend(git::covers(&repository));
+            }
         }
-        let real = used.iter().filter_map(|path| fs::canonicalize(path).ok());
-        let inside = real.filter(|path| path.starts_with(&self.path) && *path != self.path);
-        self.present.extend(inside);
+        Ok(())
     }
 
     fn protect_start_up_files(&mut self, home: &Path) {
+        self.sealed.extend(START_UP.iter().map(|name| home.join(name)));
         for file in START_UP.iter().map(|name| home.join(name)) {
             if fs::symlink_metadata(&file).is_ok_and(|found| !found.is_symlink()) {
                 self.present.push(file);
@@ -105,6 +131,7 @@ impl Root {
             if let Ok(target) = fs::canonicalize(&file)
                 && target.starts_with(&self.path)
             {
+                self.sealed.push(target.clone());
                 self.present.push(target);
             }
             self.absent.push(file);
@@ -205,7 +232,7 @@ mod tests {
             let roots = plan(&confinement(&workspace)).unwrap();
             assert_eq!(names(&roots[0], &roots[0].present), *present);
             assert_eq!(names(&roots[0], &roots[0].missing), *missing);
-            assert_eq!(names(&roots[0], &roots[0].narrow()), *given);
+            assert_eq!(names(&roots[0], &roots[0].narrow(&[])), *given);
         }
     }
 
@@ -215,7 +242,7 @@ mod tests {
         let workspace = fs::canonicalize(directory.path()).unwrap();
         std::os::unix::fs::symlink("/etc", workspace.join("away")).unwrap();
         let roots = plan(&confinement(&workspace)).unwrap();
-        assert_eq!(roots[0].narrow(), Vec::<PathBuf>::new());
+        assert_eq!(roots[0].narrow(&[]), Vec::<PathBuf>::new());
         std::os::unix::fs::symlink("/etc", workspace.join(".pi")).unwrap();
         assert!(matches!(plan(&confinement(&workspace)), Err(ConfineError::ProtectedSymlink(_))));
     }

@@ -13,11 +13,15 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use pi_fs::{OtherNames, open_regular_no_follow, put, target};
+#[cfg(unix)]
+use pi_guard::confine::Examination;
 use pi_guard::confine::{Confined, ConfinementLevel, Denial};
 
 #[cfg(unix)]
 use super::Group;
 use super::directory::{Directory, is_change};
+#[cfg(unix)]
+use crate::executor::Aftermath;
 #[cfg(unix)]
 use crate::executor::BoxFuture;
 use crate::executor::{BaseEnvironment, Command};
@@ -25,44 +29,57 @@ use crate::executor::{BaseEnvironment, Command};
 /// Number of attempts. No well-behaved program changes a path this often.
 const ATTEMPTS: usize = 100;
 
-/// Prepares a command, and takes note of the repositories before the first one.
+/// Prepares a command, and takes note of the repositories and protected files before it.
 #[cfg(unix)]
-pub(super) async fn prepare(confined: &Arc<Confined>, command: &Command) -> (Command, Group) {
-    let sandboxed = self::command(confined, command);
+pub(super) async fn prepare(
+    confined: &Arc<Confined>,
+    command: &Command,
+) -> io::Result<(Command, Option<Examination>, Group)> {
     if confined.level() == ConfinementLevel::None {
-        return (sandboxed, Group::default());
+        return Ok((self::command(confined, command), None, Group::default()));
     }
     #[cfg(target_os = "linux")]
     {
-        let confined = Arc::clone(confined);
+        if let Some(danger) = confined.dangers().first() {
+            return Err(io::Error::other(format!("an earlier command left a {danger}")));
+        }
+        let recording = Arc::clone(confined);
         let group = Group::new(*confined.resource_limits());
-        // Without the record, all that is there counts as new.
-        let _ = tokio::task::spawn_blocking(move || confined.record_repositories()).await;
-        (sandboxed, group)
+        let begin = tokio::task::spawn_blocking(move || Examination::begin(recording));
+        let examination = begin.await.map_err(io::Error::other)?;
+        Ok((self::command(confined, command), Some(examination), group))
     }
     #[cfg(not(target_os = "linux"))]
-    (sandboxed, Group)
+    Ok((self::command(confined, command), None, Group))
 }
 
-/// Returns what is to be said about a command when all its processes are gone.
+/// Returns the examination of what a command left when all its processes are gone.
 #[cfg(unix)]
-pub(super) fn notes(confined: Arc<Confined>, group: Group) -> BoxFuture<'static, Vec<String>> {
+pub(super) fn aftermath(
+    examination: Option<Examination>,
+    group: Group,
+) -> BoxFuture<'static, Aftermath> {
     #[cfg(target_os = "linux")]
     {
         Box::pin(async move {
             let work = tokio::task::spawn_blocking(move || {
-                let mut notes = group.reached();
-                let leftovers = confined.disable_leftovers(false);
-                notes.extend(leftovers.iter().map(|leftover| format!("{leftover}.")));
-                notes
+                let mut aftermath = Aftermath { notes: group.reached(), is_dangerous: false };
+                for leftover in examination.iter().flat_map(Examination::finish) {
+                    aftermath.is_dangerous |= leftover.is_dangerous();
+                    aftermath.notes.push(format!("{leftover}."));
+                }
+                aftermath
             });
-            work.await.unwrap_or_default()
+            work.await.unwrap_or_else(|error| Aftermath {
+                notes: vec![format!("What the command left could not be examined: {error}.")],
+                is_dangerous: true,
+            })
         })
     }
     #[cfg(not(target_os = "linux"))]
     {
-        drop((confined, group));
-        Box::pin(async { Vec::new() })
+        drop((examination, group));
+        Box::pin(async { Aftermath::default() })
     }
 }
 

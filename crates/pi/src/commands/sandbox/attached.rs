@@ -10,14 +10,22 @@ use std::process::ExitStatus;
 
 use pi_base::process::{self, Rights, Variables};
 use pi_guard::confine::ConfinementLevel;
+#[cfg(target_os = "linux")]
+use pi_guard::confine::Leftover;
 use tokio::process::{Child, Command};
 
-use super::{Run, code, not_started, refusal};
+use super::{Run, code, dangerous, not_started, refusal};
 use crate::commands::{CommandResult, Failure};
 use crate::exit::note;
 
 pub(super) async fn run(run: &Run) -> CommandResult {
-    let sandboxed = run.confined.command(&run.program, &run.arguments, &run.cwd, &run.environment);
+    #[cfg(target_os = "linux")]
+    run.confined.record_repositories();
+    let (program, arguments, environment) = (&run.program, &run.arguments, &run.environment);
+    #[cfg(target_os = "linux")]
+    let sandboxed = run.confined.direct_command(program, arguments, &run.cwd, environment);
+    #[cfg(not(target_os = "linux"))]
+    let sandboxed = run.confined.command(program, arguments, &run.cwd, environment);
     let directory = Some(run.cwd.as_path());
     let command = process::command(&sandboxed.program, directory, Variables::Empty, Rights::Judged);
     let mut command = Command::from(command);
@@ -26,16 +34,23 @@ pub(super) async fn run(run: &Run) -> CommandResult {
     // session. A command in our process group receives the signals of the terminal directly.
     let own_group =
         run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
-    #[cfg(target_os = "linux")]
-    run.confined.record_repositories();
     let status = start(command, own_group).await;
     #[cfg(target_os = "linux")]
-    for leftover in run.confined.disable_leftovers(true) {
-        note(&leftover.to_string());
-    }
+    let is_dangerous = {
+        let leftovers = run.confined.disable_leftovers(true);
+        for leftover in &leftovers {
+            note(&leftover.to_string());
+        }
+        leftovers.iter().any(Leftover::is_dangerous)
+    };
+    #[cfg(not(target_os = "linux"))]
+    let is_dangerous = false;
     run.guard.disable_agent_files().iter().for_each(|text| note(text));
     for refused in run.guard.take_refused_programs() {
         note(&refusal(&refused));
+    }
+    if is_dangerous {
+        return Err(dangerous());
     }
     let name = run.program.to_string_lossy();
     match status {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use pi_guard::confine::{Denial, explain_denial};
 use pi_guard::policy::Part;
-use pi_tools::{Command, Executor as _};
+use pi_tools::{Aftermath, Command, Executor as _};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
-use super::{Run, code, not_started};
+use super::{Run, code, dangerous, not_started};
 use crate::commands::{CommandResult, Failure};
 
 /// Size of the end of the output that is kept.
@@ -39,8 +39,12 @@ impl Tail {
 }
 
 pub(super) async fn run(run: &Run) -> CommandResult {
-    let (ended, tail, mut notes) = execute(run).await?;
-    notes.extend(run.guard.disable_agent_files());
+    let (ended, tail, mut aftermath) = execute(run).await?;
+    // What one examination did not reach.
+    let rest = run.guard.finish_sandbox();
+    aftermath.notes.extend(rest.notes.into_iter().map(|note| format!("{note}.")));
+    aftermath.notes.dedup();
+    aftermath.is_dangerous |= rest.is_dangerous;
     let output = String::from_utf8_lossy(&tail.bytes);
     let refused = run.guard.take_refused_programs();
     // A program that a rule refused fails with the same message as one that the sandbox denied.
@@ -54,17 +58,20 @@ pub(super) async fn run(run: &Run) -> CommandResult {
         "output": output,
         "truncated": tail.truncated,
         "denied": denied,
-        "notes": notes,
+        "notes": aftermath.notes,
         "refused": refused.iter().map(refused_program).collect::<Vec<_>>(),
     });
     let mut out = std::io::stdout().lock();
     serde_json::to_writer_pretty(&mut out, &object)?;
     writeln!(out)?;
     out.flush()?;
+    if aftermath.is_dangerous {
+        return Err(dangerous());
+    }
     Ok(code(ended))
 }
 
-async fn execute(run: &Run) -> Result<(i32, Tail, Vec<String>), Failure> {
+async fn execute(run: &Run) -> Result<(i32, Tail, Aftermath), Failure> {
     let host = run.guard.host()?.unwrap_or_default().with_sandbox(Arc::clone(&run.confined));
     let command = Command::new(&run.program, &run.cwd)
         .arguments(run.arguments.clone())
@@ -75,7 +82,7 @@ async fn execute(run: &Run) -> Result<(i32, Tail, Vec<String>), Failure> {
         Err(error) => {
             let code = not_started(&error).into();
             tail.add(format!("pi: cannot run the command: {error}\n").as_bytes());
-            return Ok((code, tail, Vec::new()));
+            return Ok((code, tail, Aftermath::default()));
         }
     };
     let signal = signal();
@@ -96,12 +103,12 @@ async fn execute(run: &Run) -> Result<(i32, Tail, Vec<String>), Failure> {
         }
     };
     // Ends all remaining processes, which closes the output.
-    let notes = process.tree.kill().await;
+    let aftermath = process.tree.kill().await;
     while let (true, Ok(count @ 1..)) = (open, process.output.read(&mut buffer).await) {
         tail.add(&buffer[..count]);
     }
     tail.shorten();
-    Ok((ended, tail, notes))
+    Ok((ended, tail, aftermath))
 }
 
 /// Returns a program that a rule refused, as JSON.
