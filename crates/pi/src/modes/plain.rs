@@ -20,6 +20,7 @@ use pi_protocol::CancelToken;
 use super::input::{Prompt, prompts};
 use super::progress::{self, Detail};
 use super::setup;
+use super::signals::end_sandbox;
 use super::streamed::StreamedAnswer;
 use crate::arguments::Arguments;
 use crate::exit::{Exit, Failure};
@@ -81,6 +82,7 @@ pub(super) async fn run(
         say(&format!("To resume this session: pi --session {}", runtime.session().id()));
     }
     runtime.shut_down().await;
+    end_sandbox(&runtime).await?;
     Ok(Exit::Completed.into())
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pi_coding_agent::AgentRuntime;
 use tokio::time::timeout;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure, note};
 
 /// Time that an agent has to shut down.
 const GRACE_PERIOD: Duration = Duration::from_secs(3);
@@ -17,7 +17,22 @@ pub(super) async fn until_signal(
     runtime: &AgentRuntime,
     work: impl Future<Output = ExitCode>,
 ) -> ExitCode {
-    unless_signal(runtime, work).await.unwrap_or_else(ExitCode::from)
+    let exit = unless_signal(runtime, work).await.unwrap_or_else(ExitCode::from);
+    end_sandbox(runtime).await.map_or_else(|failure| failure.report(), |()| exit)
+}
+
+/// Reports what sandboxed commands left. Fails if that is dangerous.
+pub(super) async fn end_sandbox(runtime: &AgentRuntime) -> Result<(), Failure> {
+    let aftermath = runtime.finish_sandbox().await;
+    for found in &aftermath.notes {
+        note(found);
+    }
+    if !aftermath.is_dangerous {
+        return Ok(());
+    }
+    let message = "commands left files that could not be disabled (see above)";
+    let hint = "remove them before you run git in this directory".to_owned();
+    Err(Failure::new(message, Exit::SandboxUnavailable).with_hint(hint))
 }
 
 /// Runs `work` until it completes, or returns the signal that ended it.

@@ -216,7 +216,7 @@ fn the_available_isolation_is_reported() {
             "warning: commands cannot be sandboxed (".to_owned()
         }
         pi_guard::confine::ConfinementLevel::Landlock => {
-            format!("warning: {rung}, which isolates less")
+            format!("warning: {rung} (")
         }
         rung => format!("ok: {rung}"),
     };

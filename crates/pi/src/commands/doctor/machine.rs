@@ -82,15 +82,28 @@ pub(super) fn sandbox(project: &Project) -> Vec<Finding> {
     }
     let mut findings = vec![match rung {
         ConfinementLevel::Landlock => {
-            let message =
-                format!("{rung}, which isolates less than bubblewrap ({})", machine.missing());
+            let message = format!(
+                "{rung} ({}): commands write only where they may and have no network, but changes \
+                 of protected files (.git/config, hooks, .pi) are undone after a command instead of \
+                 prevented, /tmp is read-only, and other processes are visible",
+                machine.missing()
+            );
             Finding::warning(ABOUT, message, better(rung))
         }
         ConfinementLevel::None => {
-            let message = format!("commands cannot be sandboxed ({})", machine.missing());
+            let message = format!(
+                "commands cannot be sandboxed ({}): they run with all your permissions",
+                machine.missing()
+            );
             Finding::warning(ABOUT, message, better(rung))
         }
-        _ => Finding::good(ABOUT, rung.to_string()),
+        _ => {
+            let message = format!(
+                "{rung}: commands write only where they may, and see neither the network nor other \
+                 processes"
+            );
+            Finding::good(ABOUT, message)
+        }
     }];
     if let Some(problem) = machine.exec_watch_problem {
         let message = format!("rules are not checked when a program starts: {problem}");

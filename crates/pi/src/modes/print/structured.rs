@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::super::input::{Prompt, prompts};
 use super::super::progress::{self, Detail, StderrUi};
 use super::super::setup::create;
-use super::super::signals::unless_signal;
+use super::super::signals::{end_sandbox, unless_signal};
 use super::{ends_early, failure_of, no_prompt, turn};
 use crate::arguments::{Arguments, SchemaSource};
 use crate::exit::{Exit, Failure, note, print};
@@ -76,10 +76,9 @@ impl Run {
         let Some(last) = prompts.pop() else { return Err(no_prompt()) };
         progress::show(&created.runtime, Detail::of_run(arguments.verbose), false);
         let work = self.answer(session, prompts, last, collector.as_ref());
-        match unless_signal(&created.runtime, work).await {
-            Ok(answered) => answered,
-            Err(exit) => Err(Failure::new("the run was ended by a signal", exit)),
-        }
+        let ended = unless_signal(&created.runtime, work).await;
+        end_sandbox(&created.runtime).await?;
+        ended.unwrap_or_else(|exit| Err(Failure::new("the run was ended by a signal", exit)))
     }
 
     async fn answer(
