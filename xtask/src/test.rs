@@ -1,9 +1,12 @@
 //! `cargo xtask test [ARGUMENT...]`: installs the programs that tests need, then runs
-//! `cargo test --workspace` with the given arguments.
+//! `cargo test --workspace` with the given arguments. Without arguments, the tests of the sandbox run
+//! again in other set-ups; `cargo xtask test set-ups` runs only these.
 //!
 //! A program that cannot be installed is named together with its tests, and the tests run all the
 //! same. Nothing uses the network if every program is present.
 
+#[cfg(unix)]
+mod ordinary;
 mod programs;
 mod python;
 
@@ -27,13 +30,23 @@ pub(crate) enum TestError {
 /// Installs missing programs and runs the tests.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), TestError> {
     install_missing();
-    let mut tests = repository::cargo();
-    tests.args(["test", "--workspace"]).args(arguments);
-    if let Some(path) = python::search_path(exists) {
-        tests.env("PATH", path);
+    if *arguments != ["set-ups"] {
+        let mut tests = repository::cargo();
+        tests.args(["test", "--workspace"]).args(arguments);
+        if let Some(path) = python::search_path(exists) {
+            tests.env("PATH", path);
+        }
+        if !tests.status()?.success() {
+            return Err(TestError::Failed);
+        }
+        if !arguments.is_empty() {
+            return Ok(());
+        }
     }
-    let status = tests.status()?;
-    if status.success() { Ok(()) } else { Err(TestError::Failed) }
+    #[cfg(unix)]
+    return ordinary::run();
+    #[cfg(not(unix))]
+    Ok(())
 }
 
 /// Installs what is missing, if permitted, and names what is still missing afterwards.
