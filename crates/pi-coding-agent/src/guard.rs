@@ -38,7 +38,7 @@ use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard};
 
 use pi_base::unpoisoned;
 use pi_config::TrustedFiles;
-use pi_config::settings::{Profile, SandboxMode};
+use pi_config::settings::Profile;
 use pi_guard::confine::{Confined, ProgramFiles, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;

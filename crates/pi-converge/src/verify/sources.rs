@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::baseline::{Tampered, Version};
 use super::inline::{self, InlineChange};
 use super::inputs::{Role, is_source};
-use super::{Verifier, VerifyError, suppression};
+use super::{Verifier, VerifyError, goal, suppression};
 use crate::contract::Check;
 use crate::report::Concern;
 use crate::room::REPOSITORY;
