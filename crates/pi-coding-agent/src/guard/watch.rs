@@ -179,6 +179,7 @@ impl Watcher {
 impl Parts {
     fn start(&self) -> Result<Started, String> {
         use pi_guard::policy::PolicyContext;
+        use pi_tools::checkpoint::{Limits, uncovered};
 
         use super::{absolute_name, program_files};
 
@@ -193,8 +194,9 @@ impl Parts {
         let cwd = super::real_path(&self.environment.cwd);
         let (home, is_disposable) = (self.environment.home.clone(), self.plan.is_disposable);
         let filter = Arc::new(move |exec: &pi_guard::policy::Exec<'_>, approved: bool| {
+            let lost = |path: &Path| uncovered(&cwd, path, Limits::default().file_bytes);
             let context = PolicyContext::new(&cwd).with_home(home.as_deref());
-            let context = context.with_disposable(is_disposable);
+            let context = context.with_disposable(is_disposable).with_uncovered_files(&lost);
             let part = super::read(&policy).check_exec(exec, &context)?;
             let may_be_approved = part.decision == Decision::Ask;
             let is_approved = may_be_approved && (approved || approvals.covers(&part.scope));

@@ -278,6 +278,11 @@ impl Checker<'_> {
         let short = programs::without_options(&named.words);
         let short = Command { words: short, ..Command::default() };
         let damage = harm::damage(&short, directories, workspace);
+        let is_covered = damage.as_ref().is_none_or(|damage| damage.reach < Reach::Uncovered);
+        let damage = match is_covered && self.destroys_uncovered(&short) {
+            true => Some(harm::UNCOVERED),
+            false => damage,
+        };
         match damage {
             Some(damage) if damage.reach == Reach::Machine => {
                 self.part(base, Decision::Forbid, damage.reason);
@@ -308,12 +313,7 @@ impl Checker<'_> {
     /// Returns true if the profile refuses this damage. A profile that asks has asked about the
     /// command as a whole.
     fn refuses(&self, damage: &Damage) -> bool {
-        let defaults = self.policy.defaults;
-        let decision = match damage.reach {
-            Reach::Workspace => defaults.destructive_inside,
-            _ => defaults.destructive,
-        };
-        decision == Decision::Forbid
+        damage.decision(self.policy.defaults) == Decision::Forbid
     }
 
     /// Returns true if damage that the profile refuses is left to rules, a part of a permitted

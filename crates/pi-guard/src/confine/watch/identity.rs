@@ -46,7 +46,7 @@ pub(super) struct FileId {
     pub(super) number: u64,
 }
 
-/// A file with one content. Whatever changes the content changes the time.
+/// A file with one content. Every change of the content changes the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Version {
     pub(super) file: FileId,
@@ -77,7 +77,7 @@ impl Version {
     }
 }
 
-/// A file that was found by a path, and stays the same whatever becomes of the path.
+/// A file that was found by a path, and stays the same if the path leads to another.
 pub(super) struct Found {
     pub(super) version: Version,
     /// The path without links, as far as this process sees it.
