@@ -5,8 +5,6 @@ mod render;
 
 pub(crate) use render::{render, wrap};
 
-use crate::flags::commands::COMMANDS;
-
 /// A page of the documentation.
 #[derive(Debug)]
 pub(crate) struct Topic {
@@ -108,14 +106,17 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Other programs", &["acp", "rpc", "mcp-server"]),
 ];
 
+/// The pages whose names commands have, too.
+pub(crate) const NAMES_OF_COMMANDS: &[&str] =
+    &["acp", "agents", "hooks", "mcp", "models", "replay", "run"];
+
 /// Begins a word of `pi help` that names a page and not a command.
 pub(crate) const PREFIX: &str = "topic:";
 
 impl Topic {
     /// Returns the word of `pi help` that shows the page: its name, unless a command has it.
     pub(crate) fn word(&self) -> String {
-        let is_command = COMMANDS.iter().any(|command| command.name == self.name);
-        let prefix = if is_command { PREFIX } else { "" };
+        let prefix = if NAMES_OF_COMMANDS.contains(&self.name) { PREFIX } else { "" };
         format!("{prefix}{}", self.name)
     }
 }

@@ -11,7 +11,7 @@ use super::options::{Set, all};
 use super::parse::{Request, parse, parse_arguments};
 use super::{Command, Flag, Group, Value};
 use crate::arguments::{Arguments, Mode, UnknownOption};
-use crate::topics::{GROUPS, TOPICS};
+use crate::topics::{GROUPS, NAMES_OF_COMMANDS, TOPICS};
 
 fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()
@@ -49,6 +49,8 @@ fn every_topic_is_in_one_group() {
     grouped.sort_unstable();
     topics.sort_unstable();
     assert_eq!(grouped, topics);
+    topics.retain(|name| COMMANDS.iter().any(|command| command.name == *name));
+    assert_eq!(topics, NAMES_OF_COMMANDS);
 }
 
 #[test]
