@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_base::process::{Rights, Variables, command};
-use pi_coding_agent::{Environment, Project};
+use pi_coding_agent::Project;
 use pi_packages::Version;
 use pi_packages::release::{ReleaseError, Releases, replace_program};
 
 use super::auth::wait;
-use super::{CommandResult, Failure, success};
+use super::{CommandResult, Failure, project, success};
 use crate::exit::{self, Exit, print};
 use crate::flags::parse::CommandArgs;
 
@@ -36,7 +36,8 @@ enum Installation {
 
 /// Replaces the program.
 pub(super) fn run(args: &CommandArgs) -> CommandResult {
-    let environment = crate::environment::read().map_err(Failure::failed)?;
+    let project = project::open(args)?;
+    let environment = project.environment();
     let program = std::env::current_exe().and_then(|path| path.canonicalize())?;
     if let Some(advice) = advice(installation(&program)) {
         let message =
@@ -47,7 +48,7 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
         let failure = exit::Failure::new("pi is not updated in offline mode", Exit::Failed);
         return Err(failure.with_hint("unset PI_OFFLINE".to_owned()).into());
     }
-    let releases = releases(&environment)?;
+    let releases = releases(&project)?;
     let current = env!("CARGO_PKG_VERSION");
     let newest = wait(releases.latest())?.map_err(|error| failure(&error))?;
     let is_newer = Version::parse(current).is_none_or(|current| newest.version > current);
@@ -60,7 +61,8 @@ pub(super) fn run(args: &CommandArgs) -> CommandResult {
     Ok(success())
 }
 
-fn releases(environment: &Environment) -> Result<Releases, Failure> {
+fn releases(project: &Project) -> Result<Releases, Failure> {
+    let environment = project.environment();
     let set = |name: &str| environment.variable(name).filter(|value| !value.is_empty());
     let Some(key) = KEY.or_else(|| set("PI_RELEASE_KEY")) else {
         let message = "this build has no key of the releases, so an update cannot be verified";
@@ -73,7 +75,7 @@ fn releases(environment: &Environment) -> Result<Releases, Failure> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     let variables = environment.clone();
     let variable = Arc::new(move |name: &str| variables.variable(name).map(str::to_owned));
-    let proxy = Project::open(environment.clone()).settings().http_proxy.clone();
+    let proxy = project.settings().http_proxy.clone();
     Releases::new(url, key, &target, variable, proxy).map_err(|error| failure(&error))
 }
 
