@@ -27,6 +27,11 @@ const START_SCREENS: usize = 3;
 /// grows.
 const HISTORY: usize = 500;
 
+/// Erases from the first column of a row to the end of the screen. The row is erased on its own:
+/// where the cursor is in the upper left corner, tmux moves everything that is erased below it into
+/// the scrollback, where it would stand twice.
+const ERASE_BELOW: &[u8] = b"\x1b7\x1b[2K\x1b[B\x1b[J\x1b8";
+
 /// A row on the terminal, and the line of the document in it. Rows of the dock have none.
 #[derive(Debug, Clone)]
 struct Shown {
@@ -178,7 +183,7 @@ impl RegularScreen {
         }
         if wanted.len() < self.rows.len() {
             self.move_to(wanted.len(), 0, out);
-            out.extend_from_slice(b"\x1b[J");
+            out.extend_from_slice(ERASE_BELOW);
         }
     }
 
@@ -270,7 +275,7 @@ impl RegularScreen {
         let document = self.rows.iter().take_while(|row| row.source.is_some()).count();
         if document < self.rows.len() {
             self.move_to(document, 0, out);
-            out.extend_from_slice(b"\x1b[J");
+            out.extend_from_slice(ERASE_BELOW);
         } else if document > 0 {
             self.move_to_row(document - 1, out);
             out.extend_from_slice(b"\r\n");

@@ -16,6 +16,9 @@ use alacritty_terminal::term::cell::{Cell, Flags};
 use alacritty_terminal::term::{Config, TermMode};
 use alacritty_terminal::vte::ansi::Processor;
 
+/// Erases from the cursor to the end of the screen.
+const ERASE: &[u8] = b"\x1b[J";
+
 /// What the terminal told its owner.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Reports {
@@ -76,7 +79,26 @@ impl Emulator {
 
     /// Writes bytes to the terminal.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        self.processor.advance(&mut self.term, bytes);
+        let mut rest = bytes;
+        while let Some(at) = rest.windows(ERASE.len()).position(|window| window == ERASE) {
+            let (before, after) = rest.split_at(at);
+            self.processor.advance(&mut self.term, before);
+            self.keep_what_is_erased();
+            self.processor.advance(&mut self.term, ERASE);
+            rest = &after[ERASE.len()..];
+        }
+        self.processor.advance(&mut self.term, rest);
+    }
+
+    /// Moves the screen into the scrollback, as tmux does before everything below the upper left
+    /// corner is erased.
+    fn keep_what_is_erased(&mut self) {
+        let is_main = !self.term.mode().contains(TermMode::ALT_SCREEN);
+        if is_main && self.cursor() == (0, 0) {
+            let rows = self.term.screen_lines();
+            let bytes = format!("\x1b[{rows};1H{}\x1b[H", "\n".repeat(rows));
+            self.processor.advance(&mut self.term, bytes.as_bytes());
+        }
     }
 
     /// Changes the size, as a user does with the window.

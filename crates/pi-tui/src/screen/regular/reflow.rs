@@ -10,7 +10,7 @@ use std::io::Write as _;
 use super::super::Size;
 use super::super::cells::{Cell, cells, trimmed};
 use super::position::{Mark, Position};
-use super::{Cursor, HISTORY, RegularScreen};
+use super::{Cursor, ERASE_BELOW, HISTORY, RegularScreen};
 use crate::blocks::BlockId;
 use crate::text::{Line, LineEnd};
 
@@ -180,7 +180,8 @@ impl RegularScreen {
         if above > 0 {
             let _ = write!(self.prelude, "\x1b[{above}A");
         }
-        self.prelude.extend_from_slice(b"\r\x1b[J");
+        self.prelude.push(b'\r');
+        self.prelude.extend_from_slice(ERASE_BELOW);
     }
 
     /// Returns the place after the last row of the document.
