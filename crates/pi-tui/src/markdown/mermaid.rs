@@ -1,11 +1,14 @@
-//! Diagrams in Mermaid as Unicode boxes: flowcharts without cycles and sequence diagrams.
+//! Diagrams in Mermaid as Unicode boxes: flowcharts, state diagrams and sequence diagrams.
 //!
 //! Anything else, and what does not fit, is shown as source.
 
+mod around;
 mod canvas;
 mod flowchart;
 mod layers;
+mod ranks;
 mod sequence;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -31,16 +34,21 @@ fn draw(source: &str) -> Option<Canvas> {
         .lines()
         .map(|line| line.split("%%").next().unwrap_or_default().trim())
         .filter(|line| !line.is_empty());
-    let header = statements.next()?;
-    let statements: Vec<&str> = statements.collect();
+    let first = statements.next()?;
+    // A chart may stand on one line: `graph TD; A --> B`.
+    let (header, rest) = first.split_once(';').unwrap_or((first, ""));
+    let statements: Vec<&str> = std::iter::once(rest).chain(statements).collect();
     let mut words = header.split_whitespace();
     match words.next()? {
         "graph" | "flowchart" => {
-            let direction = words.next().unwrap_or("TD").trim_end_matches(';');
-            let chart = flowchart::parse(&statements)?;
-            layers::draw(&chart, layers::Direction::from_name(direction)?)
+            let direction = layers::Direction::from_name(words.next().unwrap_or("TD"))?;
+            layers::draw(&flowchart::parse(&statements)?, direction)
         }
-        "sequenceDiagram" => sequence::draw(&statements),
+        "stateDiagram" | "stateDiagram-v2" => {
+            let (chart, direction) = state::parse(&statements)?;
+            layers::draw(&chart, direction)
+        }
+        "sequenceDiagram" => sequence::draw(statements.get(1..)?),
         _ => None,
     }
 }

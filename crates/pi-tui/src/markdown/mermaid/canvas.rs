@@ -38,7 +38,7 @@ impl Owner {
 }
 
 /// The grid.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Canvas {
     width: usize,
     height: usize,
@@ -94,6 +94,58 @@ impl Canvas {
         self.text(x + 2, y + 1, label, Token::Text);
         self.text(x + width + 1, y + 1, "│", Token::BorderMuted);
         self.text(x, y + 2, &format!("{c}{bar}{d}"), Token::BorderMuted);
+    }
+
+    /// Writes a label over a line. Returns nothing if there is another text, or no line.
+    pub(super) fn label(&mut self, x: usize, y: usize, content: &str) -> Option<()> {
+        let is_line = |cell: Option<&mut Cell>| matches!(cell, Some(Cell::Lines { bits, .. }) if *bits == LEFT | RIGHT);
+        let width = text::width(content);
+        let fits = (x..x + width).all(|x| is_line(self.cell(x, y)));
+        fits.then(|| self.text(x, y, content, Token::Muted))
+    }
+
+    /// Draws a frame with a title. Lines may cross it. Returns nothing if something else is in its
+    /// way.
+    pub(super) fn frame(
+        &mut self,
+        (left, top): (usize, usize),
+        (right, bottom): (usize, usize),
+        title: &str,
+    ) -> Option<()> {
+        for x in left + 1..right {
+            self.border(x, top, "─", UP | DOWN)?;
+            self.border(x, bottom, "─", UP | DOWN)?;
+        }
+        for y in top + 1..bottom {
+            self.border(left, y, "│", LEFT | RIGHT)?;
+            self.border(right, y, "│", LEFT | RIGHT)?;
+        }
+        for (x, y, corner) in
+            [(left, top, "┌"), (right, top, "┐"), (left, bottom, "└"), (right, bottom, "┘")]
+        {
+            self.border(x, y, corner, 0)?;
+        }
+        // The title must not hide where a line crosses.
+        let title = format!(" {title} ");
+        let width = text::width(&title);
+        let plain = Cell::Text("─".to_owned(), Token::BorderMuted);
+        let room = (left + 1..=right.saturating_sub(width)).find(|start| {
+            (*start..start + width).all(|x| self.cell(x, top).is_some_and(|cell| *cell == plain))
+        })?;
+        self.text(room, top, &title, Token::Muted);
+        Some(())
+    }
+
+    /// Draws a part of a frame, over a line that crosses it.
+    fn border(&mut self, x: usize, y: usize, part: &str, crossing: u8) -> Option<()> {
+        let cell = self.cell(x, y)?;
+        let sign = match cell {
+            Cell::Empty => part,
+            Cell::Lines { bits, .. } if *bits == crossing => "┼",
+            _ => return None,
+        };
+        *cell = Cell::Text(sign.to_owned(), Token::BorderMuted);
+        Some(())
     }
 
     /// Draws a straight line between two cells, both included. Returns nothing if it would run
@@ -176,7 +228,17 @@ impl Canvas {
         while lines.last().is_some_and(|line| line.width() == 0) {
             lines.pop();
         }
-        lines
+        let empty = lines.iter().take_while(|line| line.width() == 0).count();
+        lines.drain(..empty);
+        let unused = self.unused_columns();
+        lines.iter().map(|line| text::slice(line, unused, line.width())).collect()
+    }
+
+    /// Returns the number of empty columns at the left.
+    fn unused_columns(&self) -> usize {
+        let rows = self.cells.chunks(self.width.max(1));
+        let first = rows.filter_map(|row| row.iter().position(|cell| *cell != Cell::Empty)).min();
+        first.unwrap_or(0)
     }
 }
 

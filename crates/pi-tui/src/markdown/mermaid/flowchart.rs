@@ -11,6 +11,16 @@ const EDGE_LIMIT: usize = 120;
 pub(super) struct Chart {
     pub(super) nodes: Vec<Node>,
     pub(super) edges: Vec<Edge>,
+    pub(super) subgraphs: Vec<Subgraph>,
+    /// The subgraph that is being read.
+    pub(super) current: Option<usize>,
+}
+
+/// A part of a chart with a frame.
+#[derive(Debug)]
+pub(super) struct Subgraph {
+    id: String,
+    pub(super) title: String,
 }
 
 /// A node of a chart.
@@ -19,6 +29,8 @@ pub(super) struct Node {
     id: String,
     pub(super) label: String,
     pub(super) is_round: bool,
+    /// The subgraph in which the node is.
+    pub(super) subgraph: Option<usize>,
 }
 
 /// An edge between two nodes, by their places in the list of nodes.
@@ -56,15 +68,15 @@ pub(super) fn parse(statements: &[&str]) -> Option<Chart> {
         if statement.is_empty() || IGNORED.contains(&word) {
             continue;
         }
-        if matches!(word, "subgraph" | "end") {
-            return None;
+        match word {
+            "subgraph" => chart.subgraph(statement.strip_prefix(word)?.trim())?,
+            "end" => chart.end()?,
+            _ => chart.statement(statement)?,
         }
-        chart.statement(statement)?;
-        if chart.nodes.len() > NODE_LIMIT || chart.edges.len() > EDGE_LIMIT {
-            return None;
-        }
+        chart.check()?;
     }
-    (!chart.nodes.is_empty()).then_some(chart)
+    chart.finish()?;
+    Some(chart)
 }
 
 /// Splits a line at semicolons that are not in quotes.
@@ -78,6 +90,86 @@ fn split_statements(line: &str) -> Vec<&str> {
 }
 
 impl Chart {
+    /// Reads the head of a subgraph: `NAME`, `NAME [title]` or a title.
+    fn subgraph(&mut self, text: &str) -> Option<()> {
+        match text.split_once('[') {
+            Some((id, title)) => self.begin(id.trim(), &label(title.strip_suffix(']')?)),
+            None => self.begin(text, &label(text)),
+        }
+    }
+
+    /// Begins a subgraph. Those inside of others are not supported.
+    pub(super) fn begin(&mut self, id: &str, title: &str) -> Option<()> {
+        if self.current.is_some() {
+            return None;
+        }
+        self.current = Some(self.subgraphs.len());
+        self.subgraphs.push(Subgraph { id: id.to_owned(), title: title.to_owned() });
+        Some(())
+    }
+
+    /// Ends a subgraph.
+    pub(super) fn end(&mut self) -> Option<()> {
+        self.current.take().map(|_| ())
+    }
+
+    /// Returns nothing if the chart is too large.
+    pub(super) fn check(&self) -> Option<()> {
+        let fits = self.nodes.len() <= NODE_LIMIT && self.edges.len() <= EDGE_LIMIT;
+        fits.then_some(())
+    }
+
+    /// Returns nothing if the chart is not complete, or if an edge leads to a subgraph as a whole.
+    pub(super) fn finish(&self) -> Option<()> {
+        let has_nodes = |at: usize| self.nodes.iter().any(|node| node.subgraph == Some(at));
+        let is_filled = (0..self.subgraphs.len()).all(has_nodes);
+        let is_subgraph = |node: &Node| self.subgraphs.iter().any(|other| other.id == node.id);
+        let is_complete = self.current.is_none() && !self.nodes.is_empty() && is_filled;
+        (is_complete && !self.nodes.iter().any(is_subgraph)).then_some(())
+    }
+
+    /// Replaces nodes that stand for a subgraph as a whole: what leads to it leads to its first node,
+    /// what leaves it leaves its last one.
+    pub(super) fn enter_subgraphs(&mut self) -> Option<()> {
+        for at in 0..self.subgraphs.len() {
+            let id = &self.subgraphs.get(at)?.id;
+            let Some(whole) = self.nodes.iter().position(|node| node.id == *id) else { continue };
+            let is_inside = |node: &Node| node.subgraph == Some(at);
+            let first = self.nodes.iter().position(is_inside)?;
+            let last = self.nodes.iter().rposition(is_inside)?;
+            let moved = |node: usize| node - usize::from(node > whole);
+            for edge in &mut self.edges {
+                edge.from = moved(if edge.from == whole { last } else { edge.from });
+                edge.to = moved(if edge.to == whole { first } else { edge.to });
+            }
+            self.nodes.remove(whole);
+        }
+        Some(())
+    }
+
+    /// Returns the node of a state.
+    pub(super) fn state(&mut self, id: &str) -> usize {
+        let count = self.nodes.len();
+        let node = self.node_of(id);
+        if let Some(new) = self.nodes.get_mut(node).filter(|_| node == count) {
+            new.is_round = true;
+        }
+        node
+    }
+
+    /// Returns the node of a name. A node is in the subgraph that names it first.
+    fn node_of(&mut self, id: &str) -> usize {
+        let at = self.nodes.iter().position(|node| node.id == id).unwrap_or_else(|| {
+            let (id, label) = (id.to_owned(), id.to_owned());
+            self.nodes.push(Node { id, label, is_round: false, subgraph: None });
+            self.nodes.len() - 1
+        });
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.subgraph = node.subgraph.or(self.current);
+        }
+        at
+    }
+
     fn statement(&mut self, statement: &str) -> Option<()> {
         let (mut from, mut rest) = self.group(statement)?;
         while !rest.is_empty() {
@@ -125,12 +217,7 @@ impl Chart {
         if let Some(class) = rest.strip_prefix(":::") {
             rest = class.trim_start_matches(is_name);
         }
-        let at = self.nodes.iter().position(|node| node.id == id);
-        let at = at.unwrap_or_else(|| {
-            let (id, label) = (id.to_owned(), id.to_owned());
-            self.nodes.push(Node { id, label, is_round: false });
-            self.nodes.len() - 1
-        });
+        let at = self.node_of(id);
         if let (Some((label, is_round)), Some(node)) = (described, self.nodes.get_mut(at)) {
             node.label = label;
             node.is_round = is_round;

@@ -4,16 +4,19 @@
 //! passes through each of them at a place of its own. Within a layer, nodes are ordered and placed
 //! by the average of their neighbors. Positions are measured along the direction of the chart
 //! (`main`) and across it (`cross`), so that both directions share everything but the last step.
+//!
+//! What leads back or surrounds the layers is drawn by `around`.
 
 use super::canvas::{Canvas, DOWN, LEFT, Owner, RIGHT, UP};
 use super::flowchart::Chart;
+use super::ranks::{self, Ranks};
 use crate::text;
 use crate::theme::Token;
 
 /// Passes that order and place the nodes of a layer.
 const PASSES: usize = 6;
 /// Places of edges and nodes that are laid out.
-const PLACE_LIMIT: usize = 600;
+pub(super) const PLACE_LIMIT: usize = 600;
 
 /// The direction of a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,52 +38,74 @@ impl Direction {
 
 /// A node, or the place at which an edge passes through a layer.
 #[derive(Debug)]
-struct Place {
+pub(super) struct Place {
     /// The node, unless an edge passes here.
-    node: Option<usize>,
-    layer: usize,
+    pub(super) node: Option<usize>,
+    /// The label of the edge that passes here.
+    label: Option<String>,
+    pub(super) layer: usize,
     /// Columns or rows across the direction.
-    extent: usize,
-    center: i64,
-    /// Columns that the label of an edge to this place needs beside its line.
-    label_room: usize,
+    pub(super) extent: usize,
+    pub(super) center: i64,
+    /// Columns that a label needs beside the line to this place, or beside its box.
+    pub(super) label_room: usize,
 }
 
 /// A part of an edge between two places in neighboring layers.
 #[derive(Debug)]
-struct Link {
-    from: usize,
-    to: usize,
-    edge: usize,
+pub(super) struct Link {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) edge: usize,
     label: String,
     has_arrow: bool,
 }
 
-/// Draws a chart. Returns nothing if it has a cycle, or if lines would be ambiguous.
+/// Draws a chart. Returns nothing if lines would be ambiguous.
 pub(super) fn draw(chart: &Chart, direction: Direction) -> Option<Canvas> {
-    let mut layout = Layout::new(chart, direction)?;
-    layout.place();
-    layout.draw(chart)
+    let ranks = ranks::of(chart)?;
+    // Labels stand beside the lines, or, where that is not clear, in layers of their own.
+    [false, true].into_iter().find_map(|has_label_layers| {
+        let mut layout = Layout::new(chart, &ranks, direction, has_label_layers)?;
+        layout.place(chart);
+        layout.draw(chart)
+    })
 }
 
-struct Layout {
-    direction: Direction,
-    places: Vec<Place>,
-    links: Vec<Link>,
+pub(super) struct Layout {
+    pub(super) direction: Direction,
+    pub(super) places: Vec<Place>,
+    pub(super) links: Vec<Link>,
     layers: Vec<Vec<usize>>,
+    /// Labels stand in layers of their own.
+    has_label_layers: bool,
+    /// The edges that lead back.
+    pub(super) back: Vec<usize>,
+    /// The first and the last layer of each subgraph.
+    pub(super) frames: Vec<(usize, usize)>,
 }
 
 impl Layout {
-    fn new(chart: &Chart, direction: Direction) -> Option<Self> {
-        let depths = depths(chart)?;
-        let count = depths.iter().max().map_or(0, |depth| depth + 1);
+    fn new(
+        chart: &Chart,
+        ranks: &Ranks,
+        direction: Direction,
+        has_label_layers: bool,
+    ) -> Option<Self> {
+        // Between two layers of nodes is one for labels.
+        let scale = if has_label_layers { 2 } else { 1 };
+        let layers: Vec<usize> = ranks.layers.iter().map(|layer| layer * scale).collect();
+        let frames = ranks.subgraphs.iter().map(|(first, last)| (first * scale, last * scale));
         let mut layout = Self {
             direction,
             places: Vec::new(),
             links: Vec::new(),
-            layers: vec![Vec::new(); count],
+            layers: vec![Vec::new(); ((ranks.count - 1) * scale) + 1],
+            has_label_layers,
+            back: Vec::new(),
+            frames: frames.collect(),
         };
-        for (node, layer) in depths.iter().enumerate() {
+        for (node, layer) in layers.iter().enumerate() {
             let extent = match direction {
                 Direction::Right => 3,
                 Direction::Down => text::width(&chart.nodes.get(node)?.label) + 4,
@@ -88,13 +113,24 @@ impl Layout {
             layout.add(Some(node), *layer, extent)?;
         }
         for (index, edge) in chart.edges.iter().enumerate() {
-            let (mut from, last) = (edge.from, *depths.get(edge.to)?);
-            let mut label = edge.label.clone();
-            for layer in depths.get(edge.from)? + 1..=last {
+            let (first, last) = (*layers.get(edge.from)?, *layers.get(edge.to)?);
+            if first >= last {
+                layout.add_back(index, edge.from, edge.to, &edge.label)?;
+                continue;
+            }
+            let (mut from, mut label) = (edge.from, edge.label.clone());
+            for layer in first + 1..=last {
                 let is_end = layer == last;
                 let to = if is_end { edge.to } else { layout.add(None, layer, 1)? };
                 let has_arrow = is_end && edge.has_arrow;
-                let label = std::mem::take(&mut label);
+                let mut label = std::mem::take(&mut label);
+                if has_label_layers && !label.is_empty() {
+                    let place = layout.places.get_mut(to)?;
+                    if direction == Direction::Down {
+                        place.extent = text::width(&label) + 2;
+                    }
+                    place.label = Some(std::mem::take(&mut label));
+                }
                 if direction == Direction::Down {
                     let place = layout.places.get_mut(to)?;
                     place.label_room = place.label_room.max(text::width(&label));
@@ -106,15 +142,25 @@ impl Layout {
         Some(layout)
     }
 
+    /// Adds an edge that leads back. One that leads to its own node is a mark beside the box.
+    fn add_back(&mut self, edge: usize, from: usize, to: usize, label: &str) -> Option<()> {
+        self.back.push(edge);
+        if from == to {
+            let place = self.places.get_mut(from)?;
+            place.label_room = place.label_room.max(text::width(label) + 4);
+        }
+        Some(())
+    }
+
     fn add(&mut self, node: Option<usize>, layer: usize, extent: usize) -> Option<usize> {
         let at = self.places.len();
-        self.places.push(Place { node, layer, extent, center: 0, label_room: 0 });
+        self.places.push(Place { node, label: None, layer, extent, center: 0, label_room: 0 });
         self.layers.get_mut(layer)?.push(at);
         (at < PLACE_LIMIT).then_some(at)
     }
 
     /// Orders the layers and gives every place a center.
-    fn place(&mut self) {
+    fn place(&mut self, chart: &Chart) {
         for layer in 0..self.layers.len() {
             self.spread(layer, &|_| None);
         }
@@ -136,7 +182,7 @@ impl Layout {
             }
         }
         let edge = |place: &Place| place.center - (place.extent / 2) as i64;
-        let first = self.places.iter().map(edge).min().unwrap_or(0);
+        let first = self.places.iter().map(edge).min().unwrap_or(0) - self.margin(chart);
         self.places.iter_mut().for_each(|place| place.center -= first);
     }
 
@@ -187,7 +233,7 @@ impl Layout {
         }
     }
 
-    fn center(&self, place: usize) -> i64 {
+    pub(super) fn center(&self, place: usize) -> i64 {
         self.places.get(place).map_or(0, |place| place.center)
     }
 
@@ -203,7 +249,7 @@ impl Layout {
         let spans = self.spans(chart);
         let gaps: Vec<Gap> = (0..self.layers.len()).map(|layer| self.gap(layer)).collect();
         let mut starts = Vec::new();
-        let mut main = 0;
+        let mut main = self.frame_before(0);
         for (span, gap) in spans.iter().zip(&gaps) {
             starts.push(main);
             main += span + gap.size;
@@ -213,7 +259,9 @@ impl Layout {
             .iter()
             .map(|place| place.center as usize + place.extent / 2 + place.label_room + 3)
             .max()?;
-        let (width, height) = self.point(main, cross);
+        let main = main + self.frame_after(self.layers.len().checked_sub(1)?);
+        let cross = cross + self.room_for_frames(chart);
+        let (width, height) = self.point(main, cross + self.room_beside(chart));
         let mut canvas = Canvas::new(width, height)?;
         for (layer, gap) in gaps.iter().enumerate() {
             let (start, span) = (*starts.get(layer)?, *spans.get(layer)?);
@@ -221,13 +269,18 @@ impl Layout {
             self.draw_places(&mut canvas, chart, layer, start, span)?;
         }
         self.draw_ends(&mut canvas, &gaps, &starts, &spans, chart)?;
+        self.draw_around(&mut canvas, chart, &starts, &spans, cross)?;
         (!canvas.is_ambiguous()).then_some(canvas)
     }
 
     /// Returns the extent of each layer along the direction.
     fn spans(&self, chart: &Chart) -> Vec<usize> {
         let span = |place: &usize| match self.places.get(*place).and_then(|place| place.node) {
-            None => 1,
+            None if self.direction == Direction::Down => 1,
+            None => {
+                let label = self.places.get(*place).and_then(|place| place.label.as_ref());
+                label.map_or(1, |label| text::width(label) + 4)
+            }
             Some(_) if self.direction == Direction::Down => 3,
             Some(node) => chart.nodes.get(node).map_or(1, |node| text::width(&node.label) + 4),
         };
@@ -262,23 +315,27 @@ impl Layout {
             }
             track_of.push((place, track));
         }
-        let links = self
-            .links
-            .iter()
-            .filter(|link| self.places.get(link.from).is_some_and(|place| place.layer == layer));
-        let labels = links.map(|link| text::width(&link.label)).max().unwrap_or(0);
+        let is_here =
+            |link: &&Link| self.places.get(link.from).is_some_and(|place| place.layer == layer);
+        let links = || self.links.iter().filter(is_here);
+        let labels = links().map(|link| text::width(&link.label)).max().unwrap_or(0);
+        let arrow = usize::from(links().any(|link| link.has_arrow));
         let is_last = layer + 1 == self.layers.len();
         let tracks = tracks.len().max(1);
         let size = match self.direction {
             _ if is_last => 0,
+            Direction::Right if self.has_label_layers => tracks + 1 + arrow,
             Direction::Right => (tracks + labels + 2).max(6),
+            Direction::Down if self.has_label_layers => tracks + arrow,
             Direction::Down => tracks + 2,
         };
-        Gap { size, tracks, track_of }
+        let lead = if is_last { 0 } else { self.frame_after(layer) };
+        let size = size + if is_last { 0 } else { lead + self.frame_before(layer + 1) };
+        Gap { size, lead, tracks, track_of }
     }
 
     /// Returns the column and the row of a position.
-    fn point(&self, main: usize, cross: usize) -> (usize, usize) {
+    pub(super) fn point(&self, main: usize, cross: usize) -> (usize, usize) {
         match self.direction {
             Direction::Right => (main, cross),
             Direction::Down => (cross, main),
@@ -293,7 +350,8 @@ impl Layout {
             }
             let owner = Owner { source: link.from, target: link.to };
             let (from, to) = (self.center(link.from) as usize, self.center(link.to) as usize);
-            let track = start + gap.track_of.iter().find(|(place, _)| *place == link.from)?.1;
+            let track =
+                start + gap.lead + gap.track_of.iter().find(|(place, _)| *place == link.from)?.1;
             let end = start + gap.size - 1;
             canvas.line(self.point(start, from), self.point(track, from), owner)?;
             canvas.line(self.point(track, from), self.point(track, to), owner)?;
@@ -315,8 +373,8 @@ impl Layout {
             }
             let to = self.center(link.to) as usize;
             let (x, y) = match self.direction {
-                Direction::Right => (start + gap.tracks, to.checked_sub(1)?),
-                Direction::Down => (to + 1, start + gap.tracks),
+                Direction::Right => (start + gap.lead + gap.tracks, to.checked_sub(1)?),
+                Direction::Down => (to + 1, start + gap.lead + gap.tracks),
             };
             let width = text::width(&link.label);
             if !canvas.is_free(x, y, width) {
@@ -355,6 +413,14 @@ impl Layout {
                     let (back, ahead) = if is_right { (LEFT, RIGHT) } else { (UP, DOWN) };
                     canvas.add_lines(first.0, first.1, back, owner, is_right)?;
                     canvas.add_lines(last.0, last.1, ahead, owner, is_right)?;
+                    if let Some(label) = &place.label {
+                        let room = text::width(label) + 2;
+                        let (x, y) = match self.direction {
+                            Direction::Right => self.point(start + (span - room) / 2, cross),
+                            Direction::Down => self.point(start, cross.checked_sub(room / 2)?),
+                        };
+                        canvas.text(x, y, &format!(" {label} "), Token::Muted);
+                    }
                 }
             }
         }
@@ -412,29 +478,9 @@ impl Layout {
 /// The space between two layers.
 struct Gap {
     size: usize,
+    /// Space before the tracks.
+    lead: usize,
     tracks: usize,
     /// The track of each place before the gap.
     track_of: Vec<(usize, usize)>,
-}
-
-/// Returns the layer of each node. Returns nothing if the chart has a cycle.
-fn depths(chart: &Chart) -> Option<Vec<usize>> {
-    let count = chart.nodes.len();
-    let mut depths = vec![0; count];
-    // The longest way has fewer edges than there are nodes, unless there is a cycle.
-    for _ in 0..=count {
-        let mut is_stable = true;
-        for edge in &chart.edges {
-            let least = depths.get(edge.from)? + 1;
-            let depth = depths.get_mut(edge.to)?;
-            if *depth < least {
-                *depth = least;
-                is_stable = false;
-            }
-        }
-        if is_stable {
-            return Some(depths);
-        }
-    }
-    None
 }

@@ -27,6 +27,46 @@ fn flowcharts() {
     insta::assert_snapshot!(drawings.join("\n"));
 }
 
+/// Returns charts with their drawings.
+fn drawings(charts: &[&str]) -> String {
+    let drawing =
+        |chart: &&str| format!("{chart}\n\n{}\n", drawn(chart).unwrap_or("(source)".to_owned()));
+    charts.iter().map(drawing).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn cycles() {
+    insta::assert_snapshot!(drawings(&[
+        "graph TD; A-->B; B-->A",
+        "graph LR; A-->B; B-->A",
+        "flowchart TD\n  A[Write code] --> B{Tests pass?}\n  B -->|no| C[Fix]\n  C --> A\n  B -->|yes| D[Ship]",
+        "flowchart LR\n  A[Idle] --> B[Running]\n  B -->|pause| C[Paused]\n  C -->|resume| B\n  B -->|stop| A",
+        "flowchart TD\n  A[Idle] --> B[Running]\n  B -->|pause| C[Paused]\n  C -->|resume| B\n  B -->|stop| A",
+        "graph TD\n  A -->|again| A\n  A --> B",
+        "graph LR\n  A -->|again| A\n  A --> B",
+        "graph LR\nA --> C\nB -->|x| C",
+    ]));
+}
+
+#[test]
+fn subgraphs() {
+    insta::assert_snapshot!(drawings(&[
+        "graph TD\n  subgraph Frontend\n    A[Web] --> B[App]\n  end\n  subgraph back [Back end]\n    C[API] --> D[(Database)]\n    C --> E[Cache]\n  end\n  B --> C",
+        "graph LR\n  U[User] --> A\n  subgraph Server\n    A[API] --> B[(DB)]\n  end\n  B --> R[Report]",
+        "graph TD\n  A --> B\n  subgraph one\n    B --> C\n    C --> B\n  end\n  C --> A",
+    ]));
+}
+
+#[test]
+fn states() {
+    insta::assert_snapshot!(drawings(&[
+        "stateDiagram-v2\n  [*] --> Idle\n  Idle --> Running : start\n  Running --> Paused : pause\n  Paused --> Running : resume\n  Running --> Idle : stop\n  Running --> [*]",
+        "stateDiagram-v2\n  direction LR\n  [*] --> Still\n  Still --> Moving\n  Moving --> Still\n  Moving --> Crash\n  Crash --> [*]",
+        "stateDiagram-v2\n  state \"Waits for input\" as W\n  [*] --> W\n  W --> Work\n  state Work {\n    [*] --> Read\n    Read --> Write\n    Write --> [*]\n  }\n  Work --> [*]",
+        "stateDiagram\n  A : a description\n  A --> B\n  A --> C\n  B --> C : later",
+    ]));
+}
+
 #[test]
 fn sequences() {
     insta::assert_snapshot!(drawn("sequenceDiagram\n  participant A as Alice\n  participant B as Bob\n  A->>B: Hello Bob, how are you?\n  loop every minute\n  B-->>A: Fine\n  end\n  B->>B: Think\n  Note over A,B: A note\n  A-xC: Lost\n").unwrap());
@@ -37,15 +77,18 @@ fn unsupported_diagrams_are_not_drawn() {
     for source in [
         "",
         "pie title Pets",
-        "graph LR\nA --> B\nB --> A",
-        "graph LR\nA --> A",
         "graph RL\nA --> B",
-        "graph LR\nsubgraph x\nA --> B\nend",
+        // A subgraph inside of another, without nodes, without an end, as the end of an edge.
+        "graph LR\nsubgraph x\nsubgraph y\nA --> B\nend\nend",
+        "graph LR\nsubgraph x\nend\nA --> B",
+        "graph LR\nsubgraph x\nA --> B",
+        "graph LR\nsubgraph x\nA --> B\nend\nC --> x",
+        "graph LR\nA --> B\nend",
+        "stateDiagram-v2\nA --> B\nnote right of A: why",
+        "stateDiagram-v2\nstate A {\nB --> C\n--\nD --> E\n}",
         "graph LR\nA[open --> B",
         "graph LR\n--> B",
         "graph LR\nA -->",
-        // The label would stand for both edges.
-        "graph LR\nA --> C\nB -->|x| C",
         "sequenceDiagram\nA B",
     ] {
         assert_eq!(drawn(source), None, "{source}");
