@@ -9,6 +9,7 @@ mod undo;
 pub(crate) mod units;
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use kill_ring::{KillRing, Side};
 use layout::Layout;
@@ -216,6 +217,18 @@ impl Buffer {
         }
         let marker = self.pastes.keep(&text);
         self.insert(marker.as_deref().unwrap_or(&text));
+    }
+
+    /// Inserts the marker of an attached image, and a space.
+    pub(crate) fn attach(&mut self, text: &str, path: &Path) {
+        let marker = self.pastes.attach(&paste::clean_paste(text), path);
+        let shown = marker.as_deref().unwrap_or(text);
+        self.insert(&format!("{shown} "));
+    }
+
+    /// Returns the attached images of the text, in order.
+    pub(crate) fn images(&self) -> Vec<PathBuf> {
+        self.lines().iter().flat_map(|line| self.pastes.images(line)).collect()
     }
 
     /// Removes a range. Returns false if it is empty.

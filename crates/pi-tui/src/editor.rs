@@ -11,6 +11,8 @@ mod press;
 mod render;
 mod visual;
 
+use std::path::{Path, PathBuf};
+
 pub use outside::Rows;
 pub use render::Border;
 
@@ -57,6 +59,8 @@ pub struct Editor {
     upper: BorderCache,
     lower: BorderCache,
     cache: LineCache,
+    /// The attached images of the text that was submitted last.
+    submitted_images: Vec<PathBuf>,
 }
 
 /// The effect of an input on an editor.
@@ -104,6 +108,7 @@ impl Editor {
             upper: BorderCache::default(),
             lower: BorderCache::default(),
             cache: LineCache::default(),
+            submitted_images: Vec::new(),
         }
     }
 
@@ -154,6 +159,45 @@ impl Editor {
         self.buffer.paste(text);
     }
 
+    /// Inserts an image at the caret, which is shown by its name. `text` stands for it wherever the
+    /// text of the editor goes.
+    pub fn attach_image(&mut self, text: &str, path: &Path) {
+        self.leave_modes();
+        self.history.leave();
+        self.buffer.attach(text, path);
+    }
+
+    /// Replaces the text like [`Editor::set_text`]. Each of `images`, a text with the path for which it
+    /// stands, is attached where the text contains it as a word.
+    pub fn set_text_with_images(&mut self, text: &str, images: &[(String, PathBuf)]) {
+        self.set_text(text);
+        let mut marked = self.buffer.expanded();
+        for (word, path) in images {
+            let is_word = |at: usize, found: &str| {
+                let after = marked.get(at + found.len()..).unwrap_or_default();
+                let before = marked.get(..at).unwrap_or_default();
+                !before.ends_with(|it: char| !it.is_whitespace())
+                    && !after.starts_with(|it: char| !it.is_whitespace())
+            };
+            let found = marked.match_indices(word).find(|(at, found)| is_word(*at, found));
+            let Some((at, _)) = found else { continue };
+            if let Some(marker) = self.buffer.pastes.attach(word, path) {
+                marked.replace_range(at..at + word.len(), &marker);
+            }
+        }
+        self.buffer.set_raw(&marked);
+    }
+
+    /// Returns the attached images of the text, in order.
+    pub fn images(&self) -> Vec<PathBuf> {
+        self.buffer.images()
+    }
+
+    /// Takes the attached images of the text that was submitted last.
+    pub fn take_submitted_images(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.submitted_images)
+    }
+
     /// Removes the text, and the edits that could be undone.
     pub fn clear(&mut self) {
         self.leave_modes();
@@ -174,6 +218,7 @@ impl Editor {
             return None;
         }
         let text = text.to_owned();
+        self.submitted_images = self.images();
         self.clear();
         Some(text)
     }

@@ -1,6 +1,8 @@
-//! Pasted text: what is kept of it, and long pastes that are shown as `[paste #1 +20 lines]`.
+//! Pasted text: what is kept of it, long pastes that are shown as `[paste #1 +20 lines]`, and
+//! attached files that are shown as `[image NAME]`.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use super::units;
 
@@ -9,19 +11,29 @@ const MAX_LINES: usize = 10;
 /// A paste of more characters becomes a marker.
 const MAX_CHARS: usize = 1000;
 
-/// A long pasted text.
+/// Characters of the name of an attached file that are shown.
+const MAX_NAME: usize = 40;
+
+/// A text that is shown as a label.
 #[derive(Debug, Clone)]
 struct Paste {
     text: String,
-    /// The label without the number.
-    size: String,
+    kind: Kind,
     /// Number of its markers in the text of the editor.
     uses: usize,
     /// The label as it is shown.
     label: String,
 }
 
-/// The long pastes of an editor.
+#[derive(Debug, Clone)]
+enum Kind {
+    /// A long text, with the label without the number.
+    Text { size: String },
+    /// An attached image.
+    Image { path: PathBuf },
+}
+
+/// The long pastes and the attached files of an editor.
 ///
 /// Markers carry stable numbers; what is shown counts only pastes that are in the text, in the
 /// order of their arrival.
@@ -44,10 +56,28 @@ impl Pastes {
             }
             format!("{chars} chars")
         };
+        self.push(text.to_owned(), Kind::Text { size })
+    }
+
+    /// Keeps an attached image and returns its marker. `text` stands for it outside of the editor.
+    pub(crate) fn attach(&mut self, text: &str, path: &Path) -> Option<String> {
+        self.push(text.to_owned(), Kind::Image { path: path.to_owned() })
+    }
+
+    fn push(&mut self, text: String, kind: Kind) -> Option<String> {
         let id = u16::try_from(self.pastes.len()).ok()?;
-        let paste = Paste { text: text.to_owned(), size, uses: 0, label: String::new() };
-        self.pastes.push(Some(paste));
+        self.pastes.push(Some(Paste { text, kind, uses: 0, label: String::new() }));
         Some(units::marker(id))
+    }
+
+    /// Returns the attached images that a text refers to, in order.
+    pub(crate) fn images(&self, text: &str) -> Vec<PathBuf> {
+        let pastes = units::markers(text).filter_map(|id| self.get(id));
+        let paths = pastes.filter_map(|paste| match &paste.kind {
+            Kind::Image { path } => Some(path.clone()),
+            Kind::Text { .. } => None,
+        });
+        paths.collect()
     }
 
     /// Counts the markers of a text that was removed and of one that was inserted. Returns true if
@@ -70,12 +100,33 @@ impl Pastes {
             }
         }
         if changed {
-            let used = self.pastes.iter_mut().flatten().filter(|paste| paste.uses > 0);
-            for (number, paste) in (1..).zip(used) {
-                paste.label = format!("[paste #{number} {}]", paste.size);
-            }
+            self.label();
         }
         changed
+    }
+
+    /// Labels what is in use. Pastes are counted, and images of the same name.
+    fn label(&mut self) {
+        let mut number = 0;
+        let mut names: Vec<String> = Vec::new();
+        for paste in self.pastes.iter_mut().flatten().filter(|paste| paste.uses > 0) {
+            paste.label = match &paste.kind {
+                Kind::Text { size } => {
+                    number += 1;
+                    format!("[paste #{number} {size}]")
+                }
+                Kind::Image { path } => {
+                    let name = shown_name(path);
+                    let before = names.iter().filter(|other| **other == name).count();
+                    let label = match before {
+                        0 => format!("[image {name}]"),
+                        _ => format!("[image {name} #{}]", before + 1),
+                    };
+                    names.push(name);
+                    label
+                }
+            };
+        }
     }
 
     /// Forgets the pastes that are neither in the text nor in one of `texts`.
@@ -151,6 +202,16 @@ impl Pastes {
 
     fn get_mut(&mut self, id: u16) -> Option<&mut Paste> {
         self.pastes.get_mut(usize::from(id))?.as_mut()
+    }
+}
+
+/// Returns the name of a file as it is shown: in one line, its end if it is long.
+fn shown_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let name: String = clean_with(&name, " ").replace('\n', " ");
+    match name.chars().count().checked_sub(MAX_NAME) {
+        None | Some(0) => name,
+        Some(more) => format!("…{}", name.chars().skip(more + 1).collect::<String>()),
     }
 }
 

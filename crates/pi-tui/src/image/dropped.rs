@@ -26,6 +26,11 @@ pub fn image_paths(paste: &str, is_wsl: bool) -> Option<Vec<PathBuf>> {
     (!paths.is_empty()).then_some(paths)
 }
 
+/// Returns true if a path has the name of an image file.
+pub fn is_image(path: &Path) -> bool {
+    path.extension().and_then(|end| end.to_str()).and_then(Format::from_extension).is_some()
+}
+
 /// Splits a line into words as a shell does. Returns `None` if a quote is not closed.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
