@@ -18,6 +18,8 @@ pub struct FilterList<T> {
     /// Returns the text of an item that is searched.
     text: fn(&T) -> String,
     keeps_order: bool,
+    /// Returns the class of a match, which counts before its score. Lower is better.
+    class: Option<fn(&T, &str) -> u8>,
     /// The items that match.
     shown: Vec<usize>,
     selection: Selection,
@@ -29,13 +31,28 @@ impl<T> FilterList<T> {
     pub fn new(items: Vec<T>, rows: usize, text: fn(&T) -> String) -> Self {
         let shown = (0..items.len()).collect();
         let selection = Selection::new(items.len(), rows);
-        Self { items, text, keeps_order: false, shown, selection, search: InputLine::new() }
+        Self {
+            items,
+            text,
+            keeps_order: false,
+            class: None,
+            shown,
+            selection,
+            search: InputLine::new(),
+        }
     }
 
     /// Returns the list with matches in the order of the items, instead of the best first.
     #[must_use]
     pub fn keeping_order(self) -> Self {
         Self { keeps_order: true, ..self }
+    }
+
+    /// Returns the list with matches in classes, the lowest first. `class` gets an item and the text
+    /// of the search.
+    #[must_use]
+    pub fn with_classes(self, class: fn(&T, &str) -> u8) -> Self {
+        Self { class: Some(class), ..self }
     }
 
     /// Returns the list with `j` and `k` as arrows, if its owner has no line for the search.
@@ -75,6 +92,12 @@ impl<T> FilterList<T> {
         self.shown = fuzzy::filter(self.search.text(), &self.items, self.text);
         if self.keeps_order {
             self.shown.sort_unstable();
+        }
+        let search = self.search.text().trim();
+        if let Some(class) = self.class.filter(|_| !search.is_empty()) {
+            let items = &self.items;
+            let class_of = |index: &usize| items.get(*index).map(|item| class(item, search));
+            self.shown.sort_by_cached_key(class_of);
         }
         self.selection.set_len(self.shown.len());
     }

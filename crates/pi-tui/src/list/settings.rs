@@ -16,6 +16,8 @@ pub struct Setting {
     pub id: String,
     /// Name of the setting on the screen.
     pub label: String,
+    /// Heading above the settings of the same group that follow each other. May be empty.
+    pub group: String,
     /// An explanation that is shown while the row is selected.
     pub description: String,
     /// The present value.
@@ -94,7 +96,9 @@ impl SettingsList {
                 ListEvent::Confirmed => return self.activate(),
                 ListEvent::Ignored => {}
             }
-            if key.is("space") && key.kind != KeyKind::Release {
+            // A search may contain spaces, but does not begin with one.
+            let is_searching = self.has_search && !self.list.search().is_empty();
+            if key.is("space") && key.kind != KeyKind::Release && !is_searching {
                 return self.activate();
             }
         }
@@ -134,8 +138,15 @@ impl SettingsList {
         if self.list.is_empty() {
             lines.push(Line::styled("  No matches", muted));
         }
-        let rows = self.list.visible();
-        lines.extend(rows.map(|(setting, is_selected)| self.row(setting, is_selected, view)));
+        let mut group = "";
+        for (setting, is_selected) in self.list.visible() {
+            if setting.group != group && self.list.search().is_empty() {
+                let heading = format!("  {}", setting.group);
+                lines.push(Line::styled(heading, muted.bold()));
+            }
+            group = &setting.group;
+            lines.push(self.row(setting, is_selected, view));
+        }
         lines.extend(self.list.position(view.theme));
         if let Some(setting) =
             self.list.selected().filter(|setting| !setting.description.is_empty())

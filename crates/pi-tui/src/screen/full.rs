@@ -170,7 +170,10 @@ impl FullScreen {
         let style = frame.theme.fg(Token::Text).on(frame.theme.bg(Token::SelectedBg));
         let column = (self.size.columns - width) / 2;
         let label = Line::styled(frame.label, style);
-        let line = super::over_line(rows[index].line(), &label, column, width);
+        // Little would be left of the row beside the label, and would not be understood.
+        let empty = Line::new();
+        let row = if 2 * width > self.size.columns { &empty } else { rows[index].line() };
+        let line = super::over_line(row, &label, column, width);
         rows[index] = Row::own(line);
         self.label = Some((index, column..column + width));
     }

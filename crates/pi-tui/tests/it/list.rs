@@ -147,6 +147,7 @@ fn settings() -> SettingsList {
         description: format!("Explains what {label} does, at some length"),
         value: value.to_owned(),
         values: values.iter().map(ToString::to_string).collect(),
+        ..Setting::default()
     };
     let settings = vec![
         setting("Auto-compact", "true", &["true", "false"]),
