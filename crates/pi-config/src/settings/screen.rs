@@ -92,6 +92,11 @@ settings! {
         "lastChangelogVersion" last_changelog_version: Option<String> = None;
         /// Edits prompts with the keys of vim.
         "vimMode" vim: bool = false, label(36, "Vim mode");
+        /// The key that empties the editor (ctrl+c) stops what is running first; `false`: only escape
+        /// does.
+        "clearKeyInterrupts" clear_interrupts: bool = true, label(40, "Clear key interrupts");
+        /// Keeps what you send for the next sessions: `history.jsonl` beside the settings.
+        "promptHistory" prompt_history: bool = true, label(41, "Prompt history");
         /// Tells you when pi waits for you and another window is in front.
         ///
         /// With nothing, the bell, or a notification of the desktop.
