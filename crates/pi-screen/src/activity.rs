@@ -26,6 +26,15 @@ pub(super) enum Work {
     Summarizing,
 }
 
+/// Returns the time that something has taken, for the text before it; nothing in the first second.
+fn elapsed(time: Duration) -> String {
+    match time.as_secs() {
+        0 => String::new(),
+        seconds @ 1..60 => format!(" {seconds}s"),
+        seconds => format!(" {}m {:02}s", seconds / 60, seconds % 60),
+    }
+}
+
 /// Activity of the session, its start, and the texts of extensions about it.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
@@ -94,10 +103,14 @@ impl Activity {
             Some(frames) => frames.get(frame % frames.len()).cloned().unwrap_or_default(),
             None => FRAMES.get(frame % FRAMES.len()).copied().unwrap_or_default().to_owned(),
         };
-        let cancel = format!("{} cancels", keymap.label("app.interrupt"));
+        let key = keymap.label("app.interrupt");
+        let cancel = format!("{key} cancels");
         let text = match &self.work {
             Work::Idle => return None,
-            Work::Answering => self.message.clone().unwrap_or_else(|| "Working".to_owned()),
+            Work::Answering => match &self.message {
+                Some(message) => message.clone(),
+                None => format!("Working{} · {key} stops", elapsed(since)),
+            },
             Work::Retrying { attempt, of, until } => {
                 let left = until.saturating_duration_since(now).as_secs_f64().ceil();
                 format!("Retrying ({attempt}/{of}) in {left}s ({cancel})")

@@ -22,6 +22,7 @@ pub(crate) mod leave;
 pub(crate) mod logins;
 pub(crate) mod mounts;
 pub(crate) mod notify;
+pub(crate) mod prompt_history;
 pub(crate) mod publish;
 pub(crate) mod requests;
 pub(crate) mod search;
@@ -32,6 +33,7 @@ pub(crate) mod suspend;
 pub(crate) mod trust;
 pub(crate) mod viewport;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use pi_coding_agent::extension::NotifyKind;
@@ -45,6 +47,7 @@ use self::completion::Completions;
 use self::header::Start;
 use self::mounts::Mounts;
 use self::notify::Told;
+use self::prompt_history::PromptHistory;
 use self::search::SearchBox;
 use super::activity::Activity;
 use super::display::Display;
@@ -91,15 +94,20 @@ pub(super) struct App {
     pub(super) start: Start,
     pub(super) told: Told,
     pub(super) presses: Presses,
+    pub(super) history: PromptHistory,
+    /// Images that were attached to the text of the editor since the start.
+    pub(super) attached: Vec<PathBuf>,
     /// Set when the program ends.
     pub(super) exit: Option<Outcome>,
 }
 
-/// The times of keys that mean something when pressed twice.
+/// Keys that mean something when pressed twice.
 #[derive(Debug, Default)]
 pub(super) struct Presses {
     pub(super) escape: Option<Instant>,
     pub(super) clear: Option<Instant>,
+    /// The text with an unknown command about which the user was asked.
+    pub(super) unknown_command: Option<String>,
 }
 
 impl App {
@@ -221,6 +229,8 @@ pub(super) fn build(parts: Parts) -> App {
         start,
         told: Told::default(),
         presses: Presses::default(),
+        history: PromptHistory::default(),
+        attached: Vec::new(),
         exit: None,
     };
     if is_verbose {
@@ -233,5 +243,6 @@ pub(super) fn build(parts: Parts) -> App {
         app.warning(problem);
     }
     header::show_problems(&mut app);
+    prompt_history::load(&mut app);
     app
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use pi_tui::{Line, PlacedOverlay, Token, View, text};
 
 /// Time that a message is shown.
-const SHOWN: Duration = Duration::from_secs(1);
+const SHOWN: Duration = Duration::from_secs(2);
 
 /// The message, while it is shown.
 #[derive(Debug, Default)]

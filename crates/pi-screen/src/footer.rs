@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use pi_ai::{ThinkingLevel, Usage};
 use pi_coding_agent::session::AgentSession;
+use pi_config::settings::Profile;
 use pi_tools::BackgroundProcesses;
 use pi_tui::{Line, Style, Token, View, text};
 
@@ -37,6 +38,8 @@ pub(super) struct Footer {
     pub(super) home: Option<PathBuf>,
     pub(super) branch: Option<String>,
     pub(super) name: Option<String>,
+    /// The safety profile, if the guard restricts something.
+    pub(super) profile: Option<Profile>,
     pub(super) totals: Totals,
     /// The totals of the log are not known yet. They are counted after the first frame.
     pub(super) is_uncounted: bool,
@@ -94,8 +97,7 @@ impl Footer {
 
     /// Returns the lines.
     pub(super) fn render(&self, view: View<'_>) -> Vec<Line> {
-        let dim = view.theme.fg(Token::Dim);
-        let mut lines = vec![self.place(view.width, dim), self.figures(view)];
+        let mut lines = vec![self.place(view), self.figures(view)];
         if !self.statuses.is_empty() {
             let mut line = Line::new();
             for status in self.statuses.values() {
@@ -112,7 +114,21 @@ impl Footer {
         lines
     }
 
-    fn place(&self, width: usize, dim: Style) -> Line {
+    /// Returns the first line: the directory, and the profile if it is not the one without limits.
+    fn place(&self, view: View<'_>) -> Line {
+        let dim = view.theme.fg(Token::Dim);
+        let Some(profile) = self.profile.filter(|profile| *profile != Profile::Explore) else {
+            return self.directory(view.width, dim);
+        };
+        let right = Line::styled(format!("profile {}", profile.as_str()), dim);
+        let right = text::truncate(&right, view.width / 2, "…");
+        let mut line = self.directory(view.width.saturating_sub(right.width() + 2), dim);
+        line.pad_to(view.width.saturating_sub(right.width()), dim);
+        line.append(&right);
+        line
+    }
+
+    fn directory(&self, width: usize, dim: Style) -> Line {
         let mut place = short_path(&self.cwd, self.home.as_deref());
         if let Some(branch) = &self.branch {
             place.push_str(&format!(" ({branch})"));

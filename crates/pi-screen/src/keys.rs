@@ -52,6 +52,7 @@ pub(super) const DEFAULTS: &[Binding] = &[
     ("app.message.copy", &["ctrl+x"]),
     ("app.message.followUp", &["alt+enter", "ctrl+q"]),
     ("app.message.dequeue", &["alt+up", "alt+q"]),
+    ("app.history.search", &["ctrl+r"]),
     ("app.session.new", &[]),
     ("app.session.tree", &[]),
     ("app.session.fork", &[]),

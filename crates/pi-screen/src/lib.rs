@@ -133,10 +133,10 @@ async fn start<E>(
             }
         }
     }
-    let mut not_stored = None;
+    let mut told = app::trust::Told::default();
     if options.project.trust() == Trust::Ask {
         match app::trust::ask(&mut prelude, &preferences, &mut options).await {
-            Ok(problem) => not_stored = problem,
+            Ok(after) => told = after,
             Err(outcome) => {
                 prelude.display.close();
                 return Ok(outcome);
@@ -189,7 +189,7 @@ async fn start<E>(
         tasks,
         display,
     });
-    if let Some(problem) = not_stored {
+    for problem in told.problem.into_iter().chain(told.consequence) {
         app.warning(problem);
     }
     app::first_run::show(&mut app);

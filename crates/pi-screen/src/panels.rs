@@ -9,6 +9,7 @@ pub(super) mod entry;
 mod exact;
 pub(super) mod fork;
 mod frame;
+pub(super) mod history;
 pub(super) mod login;
 pub(super) mod model;
 pub(super) mod processes;

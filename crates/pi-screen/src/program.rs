@@ -26,6 +26,8 @@ pub struct Program {
     pub secrets: fn() -> &'static Secrets,
     /// Returns what the user can do about a prompt that was not accepted.
     pub prompt_hint: fn(&PromptError) -> Option<String>,
+    /// Returns a page of the documentation in Markdown, by its name.
+    pub help_topic: fn(&str) -> Option<&'static str>,
     /// Returns what the user can do about a package that could not be changed.
     pub package_hint: fn(&PackageError) -> Option<String>,
 }

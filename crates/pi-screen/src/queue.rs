@@ -3,13 +3,15 @@
 use pi_tui::input::Keymap;
 use pi_tui::{Line, Token, View, text};
 
+use super::app::submit::Message;
+
 /// The messages that wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Queue {
     pub(super) steering: Vec<String>,
     pub(super) follow_up: Vec<String>,
     /// Messages that are sent after the compaction.
-    pub(super) after_compaction: Vec<String>,
+    pub(super) after_compaction: Vec<Message>,
 }
 
 impl Queue {
@@ -28,7 +30,8 @@ impl Queue {
             let line = Line::styled(format!(" {label}: {}", text::plain(first)), dim);
             text::truncate(&line, view.width, "...")
         };
-        let steering = self.steering.iter().chain(&self.after_compaction);
+        let waiting = self.after_compaction.iter().map(|message| &message.text);
+        let steering = self.steering.iter().chain(waiting);
         let mut lines = vec![Line::new()];
         lines.extend(steering.map(|message| row("Steering", message)));
         lines.extend(self.follow_up.iter().map(|message| row("Follow-up", message)));

@@ -6,12 +6,17 @@ use pi_tui::{Line, Lines, Style, Token, View, text};
 /// Columns of a full bar.
 const BAR: usize = 30;
 
+/// Columns of the names of rows.
+const NAMES: usize = 26;
+
 /// A row of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
     Heading(String),
     /// A name and a value.
     Pair(String, String),
+    /// A name and its meaning, in columns.
+    Row(String, String),
     /// A part of a whole: name, value, share between 0 and 1.
     Share(String, String, f64),
     Note(String),
@@ -51,6 +56,8 @@ impl Block for Report {
 fn lines(items: &[Item], view: View<'_>) -> Vec<Line> {
     let width = |item: &Item| match item {
         Item::Share(name, value, _) => (text::width(name), text::width(value)),
+        // A long name moves its own meaning only.
+        Item::Row(name, _) => (Some(text::width(name)).filter(|it| *it <= NAMES).unwrap_or(0), 0),
         _ => (0, 0),
     };
     let names = items.iter().map(|item| width(item).0).max().unwrap_or(0);
@@ -59,7 +66,11 @@ fn lines(items: &[Item], view: View<'_>) -> Vec<Line> {
     for item in items {
         let inner = view.with_width(view.width.saturating_sub(1).max(1));
         let line = row(item, names, values, inner);
-        let wrapped = text::wrap(&line, inner.width);
+        let hanging = match item {
+            Item::Row(..) => Line::plain(" ".repeat((names + 2).min(inner.width / 2))),
+            _ => Line::new(),
+        };
+        let wrapped = text::wrap_indented(&line, inner.width, &Line::new(), &hanging);
         lines.extend(wrapped.iter().map(|line| line.indented(1, Style::PLAIN)));
     }
     lines
@@ -76,6 +87,11 @@ fn row(item: &Item, names: usize, values: usize, view: View<'_>) -> Line {
         Item::Pair(name, value) => {
             line.push(format!("{name}:"), dim);
             line.push(format!(" {value}"), Style::PLAIN);
+        }
+        Item::Row(name, meaning) => {
+            line.push(name.as_str(), Style::PLAIN);
+            line.pad_to(names.max(text::width(name)) + 2, Style::PLAIN);
+            line.push(meaning.as_str(), dim);
         }
         Item::Share(name, value, share) => {
             line.push(name.as_str(), dim);

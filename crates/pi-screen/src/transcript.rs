@@ -33,7 +33,7 @@ use std::time::Instant;
 
 use pi_coding_agent::extension::NotifyKind;
 use pi_coding_agent::session::{AgentSession, BashError, BashResult, SessionEvent};
-use pi_protocol::{AgentMessage, AssistantMessage, Message};
+use pi_protocol::{AgentMessage, AssistantMessage, Message, Usage};
 use pi_tui::{Block, BlockId, Blocks};
 
 use answer::Answer;
@@ -201,6 +201,8 @@ impl Transcript {
             SessionEvent::CompactionEnd { result: None, aborted, error_message, .. } => {
                 if *aborted {
                     self.status("Compaction cancelled".to_owned());
+                } else if let Some(reason) = error_message.as_deref().and_then(not_needed) {
+                    self.status(reason.to_owned());
                 } else if let Some(error) = error_message {
                     self.notice(NotifyKind::Error, error.clone(), None);
                 }
@@ -322,6 +324,12 @@ impl Transcript {
         self.stored.as_ref().map_or_else(Vec::new, |(log, _)| log.prompts())
     }
 
+    /// Returns the usage of the last answer of the log.
+    pub(super) fn last_usage(&self) -> Option<Usage> {
+        let (log, _) = self.stored.as_ref()?;
+        Some(log.last_answer()?.usage.clone())
+    }
+
     /// Returns the number of entries that were read.
     #[cfg(test)]
     fn entries_read(&self) -> usize {
@@ -358,10 +366,10 @@ impl Transcript {
         self.calls.next_tick().into_iter().chain(self.shells.next_tick(now)).min()
     }
 
-    /// Moves the times and spinners that are shown.
-    pub(super) fn tick(&mut self, now: Instant) {
-        self.calls.tick(now, &mut self.page);
-        self.shells.tick(now, &mut self.page);
+    /// Moves the times and spinners that are shown. Returns true if one of them looks different.
+    pub(super) fn tick(&mut self, now: Instant) -> bool {
+        let calls = self.calls.tick(now, &mut self.page);
+        self.shells.tick(now, &mut self.page) || calls
     }
 }
 
@@ -371,6 +379,17 @@ fn stopped_retries(attempt: u32, error: Option<&str>) -> String {
         Some("Retry cancelled") => "Retry cancelled".to_owned(),
         _ if attempt == 1 => "Gave up after 1 retry".to_owned(),
         _ => format!("Gave up after {attempt} retries"),
+    }
+}
+
+/// Returns the line about a compaction for which there is nothing to do, which is no failure.
+fn not_needed(error: &str) -> Option<&'static str> {
+    match error.strip_prefix("Compaction failed: ")? {
+        "Nothing to compact (session too small)" => {
+            Some("Nothing to compact: the session is still small")
+        }
+        "Already compacted" => Some("Nothing to compact: the session was just compacted"),
+        _ => None,
     }
 }
 

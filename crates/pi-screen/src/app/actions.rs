@@ -8,6 +8,7 @@ use crate::app::clipboard;
 use crate::app::commands;
 use crate::app::external_editor;
 use crate::app::interrupt;
+use crate::app::prompt_history;
 use crate::app::submit;
 use crate::app::suspend;
 
@@ -24,6 +25,7 @@ const ACTIONS: &[(&str, Action)] = &[
     ("app.message.copy", clipboard::copy_last_answer),
     ("app.message.followUp", submit::follow_up),
     ("app.message.dequeue", submit::dequeue),
+    ("app.history.search", prompt_history::search),
     ("app.thinking.cycle", cycle_thinking),
     ("app.thinking.toggle", toggle_thinking),
     ("app.model.select", |app| commands::run(app, "/model")),

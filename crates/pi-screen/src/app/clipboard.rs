@@ -6,6 +6,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use pi_ai::InputKind;
 use pi_coding_agent::Environment;
 use pi_tui::completion::path::needs_quotes;
 use pi_tui::image::{ImageInfo, dropped};
@@ -69,7 +70,7 @@ pub(crate) fn paste(app: &mut App) -> bool {
     let directory = app.environment.temporary();
     app.tasks.spawn(find(surroundings, directory), |app, pasted| {
         match pasted {
-            Pasted::Paths(paths) => app.editor.insert(&words(&paths)),
+            Pasted::Paths(paths) => insert_files(app, &paths),
             Pasted::Text(text) => app.editor.paste(&text),
             Pasted::Problem(problem) => app.warning(problem),
         }
@@ -128,9 +129,24 @@ fn keep_image(image: &[u8], directory: &Path) -> std::io::Result<Option<PathBuf>
     Ok(Some(path))
 }
 
-/// Returns the text for the editor if a paste is nothing but image files that were dropped on the
-/// terminal.
-pub(crate) fn dropped(app: &App, paste: &str) -> Option<String> {
+/// Inserts files at the caret. Images are attached if the model can see them; of other files the
+/// path is inserted.
+pub(crate) fn insert_files(app: &mut App, paths: &[PathBuf]) {
+    let model = app.session.model();
+    let sees_images = model.is_some_and(|model| model.input.contains(&InputKind::Image));
+    for path in paths {
+        let word = word(path);
+        if sees_images && dropped::is_image(path) {
+            app.editor.attach_image(&word, path);
+            app.attached.push(path.clone());
+        } else {
+            app.editor.insert(&format!("{word} "));
+        }
+    }
+}
+
+/// Returns the image files that were dropped on the terminal, if a paste is nothing but their paths.
+pub(crate) fn dropped(app: &App, paste: &str) -> Option<Vec<PathBuf>> {
     let is_wsl = surroundings(&app.environment).system == System::Wsl;
     let paths = dropped::image_paths(paste, is_wsl)?;
     let resolved: Vec<PathBuf> = paths
@@ -140,19 +156,16 @@ pub(crate) fn dropped(app: &App, paste: &str) -> Option<String> {
             _ => path.clone(),
         })
         .collect();
-    resolved.iter().all(|path| path.is_file()).then(|| words(&resolved))
+    resolved.iter().all(|path| path.is_file()).then_some(resolved)
 }
 
-/// Returns paths as words, each with a space after it.
-fn words(paths: &[PathBuf]) -> String {
-    let word = |path: &PathBuf| {
-        let path = path.to_string_lossy();
-        match needs_quotes(&path) {
-            true => format!("\"{path}\" "),
-            false => format!("{path} "),
-        }
-    };
-    paths.iter().map(word).collect()
+/// Returns a path as a word.
+pub(crate) fn word(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    match needs_quotes(&path) {
+        true => format!("\"{path}\""),
+        false => path.into_owned(),
+    }
 }
 
 fn surroundings(environment: &Environment) -> Surroundings {

@@ -30,7 +30,7 @@ use pi_tui::completion::{
 };
 
 use crate::app::App;
-use crate::app::commands::COMMANDS;
+use crate::app::commands;
 use crate::tasks::Tasks;
 use asked::{Asked, Provided};
 use files::Files;
@@ -100,7 +100,7 @@ impl Completions {
 
     fn read_commands(&mut self, session: &AgentSession) {
         self.generation = session.extensions().registry().generation();
-        let own = COMMANDS.iter().filter(|command| !command.is_hidden).map(|command| Command {
+        let own = commands::of(session).map(|command| Command {
             name: command.name.to_owned(),
             hint: command.arguments.map(str::to_owned),
             description: command.description.to_owned(),

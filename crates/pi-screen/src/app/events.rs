@@ -6,12 +6,13 @@ use std::time::Instant;
 use pi_coding_agent::Severity;
 use pi_coding_agent::extension::NotifyKind;
 use pi_coding_agent::session::{SessionEvent, StartReason};
-use pi_protocol::{AgentMessage, Message};
+use pi_protocol::{AgentMessage, Message, Usage};
 
 use crate::app::App;
 use crate::app::completion;
 use crate::app::header;
 use crate::app::notify;
+use crate::app::prompt_history;
 use crate::app::submit;
 use crate::footer::Totals;
 
@@ -35,10 +36,7 @@ pub(crate) fn apply(app: &mut App, event: &SessionEvent) {
         }
         SessionEvent::MessageEnd { message: AgentMessage::Llm(Message::Assistant(message)) } => {
             app.footer.totals.add(&message.usage);
-            let usage = &message.usage;
-            let read = usage.input + usage.cache_read + usage.cache_write;
-            let hit = usage.cache_read as f64 * 100.0 / read as f64;
-            app.footer.cache_hit = (read > 0).then_some(hit);
+            app.footer.cache_hit = cache_hit(&message.usage);
             app.footer.refresh(&app.session);
         }
         SessionEvent::MessageEnd { .. } | SessionEvent::TurnStart { .. } => {
@@ -86,13 +84,21 @@ pub(crate) fn apply(app: &mut App, event: &SessionEvent) {
     }
 }
 
+/// Returns the part of a request that came from the cache, in percent.
+fn cache_hit(usage: &Usage) -> Option<f64> {
+    let read = usage.input + usage.cache_read + usage.cache_write;
+    (read > 0).then_some(usage.cache_read as f64 * 100.0 / read as f64)
+}
+
 /// Shows the session that is the current one now.
 pub(crate) fn session_started(app: &mut App) {
     app.session = app.runtime.session();
     app.queue = crate::queue::Queue::default();
     app.footer.totals = Totals::default();
-    app.footer.cache_hit = None;
     rebuild(app);
+    app.footer.cache_hit = app.transcript.last_usage().and_then(|usage| cache_hit(&usage));
+    let guard = app.session.guard().and_then(|guard| guard.status());
+    app.footer.profile = guard.map(|status| status.profile);
     refresh_branch(app);
     refresh_commands(app);
     completion::follow_servers(app);
@@ -110,7 +116,7 @@ fn refresh_commands(app: &mut App) {
 pub(crate) fn rebuild(app: &mut App) {
     let prefix = header::blocks(app);
     app.transcript.rebuild(&app.session, prefix);
-    app.editor.set_history(&app.transcript.prompts());
+    prompt_history::show(app);
 }
 
 /// Reads the usage of all answers of the log, on another thread: the log may be long.

@@ -5,6 +5,7 @@ use std::process::Stdio;
 use pi_base::process::{Rights, Variables, command};
 
 use crate::app::App;
+use crate::app::submit;
 
 /// The editor if none is configured.
 const FALLBACK: &str = "nano";
@@ -18,7 +19,7 @@ pub(crate) fn open(app: &mut App) -> bool {
         .or_else(|| variable("EDITOR"))
         .unwrap_or_else(|| FALLBACK.to_owned());
     match edit(app, &editor) {
-        Ok(Some(text)) => app.editor.set_text(&text),
+        Ok(Some(text)) => submit::set_text(app, &text),
         Ok(None) => {}
         Err(error) => app.error(format!(
             "the editor `{editor}` did not work: {error}; set `externalEditor` or $EDITOR"

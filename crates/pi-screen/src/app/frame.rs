@@ -53,8 +53,8 @@ pub(crate) fn on_time(app: &mut App, now: Instant) {
     if app.flash.expire(now) {
         app.display.request_frame_now();
     }
-    if app.transcript.next_tick(now).is_some_and(|at| at <= now) {
-        app.transcript.tick(now);
+    if app.transcript.tick(now) {
+        app.display.request_frame_now();
     }
     let panel_changes = app.panels.next_change().is_some_and(|at| at <= now);
     if panel_changes || !app.activity.is_idle() {

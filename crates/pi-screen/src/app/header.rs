@@ -212,7 +212,7 @@ impl Block for Header {
                 lines.extend(wrapped(&Line::styled(more, dim), view.width, 1));
             }
             lines.push(Line::new());
-            let help = "/hotkeys lists every key; `pi help` has the documentation, by topic.";
+            let help = "/help shows commands, keys and topics; /hotkeys lists every key.";
             lines.extend(wrapped(&Line::styled(help, dim), view.width, 1));
             if let Some(guard) = guard {
                 lines.extend(wrapped(&Line::styled(guard.as_str(), dim), view.width, 1));
@@ -232,5 +232,11 @@ pub(crate) fn wrapped(line: &Line, width: usize, indent: usize) -> Vec<Line> {
 
 /// Returns the line about the guard, if it restricts something.
 fn guard_status(session: &AgentSession) -> Option<String> {
-    Some(session.guard()?.status()?.to_string())
+    let status = session.guard()?.status()?;
+    let sandbox = status.describe_sandbox();
+    let mut text = format!("Profile {}, {sandbox}.", status.profile.as_str());
+    for limit in &status.limits {
+        text.push_str(&format!(" {limit}"));
+    }
+    Some(text)
 }

@@ -12,9 +12,11 @@ use crate::app::App;
 use crate::app::actions;
 use crate::app::clipboard;
 use crate::app::mounts;
+use crate::app::prompt_history;
 use crate::app::search;
 use crate::app::shortcuts;
 use crate::app::submit;
+use crate::app::submit::Message;
 use crate::app::viewport;
 use crate::display::Answered;
 use crate::panel::PanelEvent;
@@ -51,7 +53,10 @@ fn route(app: &mut App, input: &Input) {
         Input::Key(key) => self::key(app, key, input),
         _ if mounts::editor_input(app, None, input) => {}
         Input::Paste(text) => match clipboard::dropped(app, text) {
-            Some(paths) => edit(app, &Input::Paste(paths)),
+            Some(paths) => {
+                clipboard::insert_files(app, &paths);
+                changed(app);
+            }
             None => edit(app, input),
         },
         _ => edit(app, input),
@@ -111,17 +116,21 @@ fn key(app: &mut App, key: &Key, input: &Input) {
 fn edit(app: &mut App, input: &Input) {
     match app.editor.handle(input, &app.keymap, &mut app.completions) {
         EditorEvent::Submit(text) => {
-            app.editor.add_history(&text);
-            submit::submit(app, text);
+            let images = app.editor.take_submitted_images();
+            prompt_history::add(app, &text);
+            submit::submit(app, Message { text, images });
         }
-        EditorEvent::Changed => {
-            app.presses = Default::default();
-            // Long pastes are expanded in the text, so it is not computed for no one.
-            if !app.session.extensions().registry().is_empty() {
-                app.ui.shared().editor_text = app.editor.text();
-            }
-        }
+        EditorEvent::Changed => changed(app),
         _ => {}
+    }
+}
+
+/// Notes that the text of the editor changed.
+fn changed(app: &mut App) {
+    app.presses = Default::default();
+    // Long pastes are expanded in the text, so it is not computed for no one.
+    if !app.session.extensions().registry().is_empty() {
+        app.ui.shared().editor_text = app.editor.text();
     }
 }
 

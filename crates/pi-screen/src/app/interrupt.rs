@@ -71,7 +71,7 @@ fn abort(app: &mut App) {
     });
 }
 
-/// Empties the editor; pressed twice, leaves.
+/// Stops what is running, otherwise empties the editor; pressed twice, leaves.
 pub(crate) fn clear(app: &mut App) -> bool {
     let now = Instant::now();
     if app.presses.clear.take().is_some_and(|last| now.duration_since(last) < DOUBLE) {
@@ -79,8 +79,18 @@ pub(crate) fn clear(app: &mut App) -> bool {
         return true;
     }
     app.presses.clear = Some(now);
-    app.editor.clear();
-    true
+    match app.preferences.clear_interrupts && is_working(app) {
+        true => interrupt(app),
+        false => {
+            app.editor.clear();
+            true
+        }
+    }
+}
+
+/// Returns true if there is something that an interrupt stops.
+fn is_working(app: &App) -> bool {
+    !app.activity.is_idle() || app.session.is_streaming() || app.session.is_bash_running()
 }
 
 /// Leaves if the editor is empty.

@@ -48,7 +48,9 @@ fn provider(registry: &ModelRegistry, id: &str) -> Provider {
         key: choices.iter().any(|choice| choice.kind == LoginKind::ApiKey),
         form: forms::methods(id).len() > 1 || forms::methods(id).iter().any(needs_more),
     };
-    Provider { id: id.to_owned(), name: display_name(id), source, ways }
+    let mut accounts = choices.iter().filter(|choice| choice.kind != LoginKind::ApiKey);
+    let is_closed = ways.account && accounts.all(|choice| choice.unavailable.is_some());
+    Provider { id: id.to_owned(), name: display_name(id), source, ways, is_closed }
 }
 
 /// Opens the login, for one provider if its name is given.
@@ -240,7 +242,8 @@ pub(crate) fn close(app: &mut App, wanted: &str) {
         .into_iter()
         .map(|id| {
             let source = Some("configured".to_owned());
-            Provider { source, name: display_name(&id), id, ways: Ways::default() }
+            let (name, ways) = (display_name(&id), Ways::default());
+            Provider { source, name, id, ways, is_closed: false }
         })
         .collect();
     if stored.is_empty() {
@@ -250,7 +253,7 @@ pub(crate) fn close(app: &mut App, wanted: &str) {
     }
     if wanted.is_empty() {
         let title = "Select provider to logout:";
-        let panel = ProviderList::new(title, stored, &app.keymap);
+        let panel = ProviderList::new(title, stored, false, &app.keymap);
         app.panels.open_then(panel, remove);
         return;
     }

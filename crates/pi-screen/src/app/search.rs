@@ -21,10 +21,18 @@ pub(crate) fn open(app: &mut App, key: &Key) -> bool {
     if !app.display.is_fullscreen() || !app.keymap.is(key, "tui.altScreen.search") {
         return false;
     }
+    begin(app, "");
+    true
+}
+
+/// Opens the search for a text.
+pub(crate) fn begin(app: &mut App, text: &str) {
+    let Screen::Full(screen) = &mut app.display.screen else { return };
     let mut query = InputLine::new();
     query.set_prompt("");
+    query.set_text(text);
+    screen.search(text);
     app.search = Some(SearchBox { query });
-    true
 }
 
 /// Handles input while the search is open. Returns false if the input is for other parts.

@@ -1,27 +1,48 @@
 //! The way of a text from the editor to the session: commands, shell commands, prompts, queues.
 
-use pi_coding_agent::session::{BashOptions, PromptOptions, StreamingBehavior};
+use std::path::PathBuf;
+
+use pi_coding_agent::extension::NotifyKind;
+use pi_coding_agent::session::{
+    AgentSession, BashOptions, PromptError, PromptOptions, StreamingBehavior,
+};
+use pi_tools::{Attachment, attach};
 
 use pi_ai::ImageContent;
 
 use crate::activity::Work;
 use crate::app::App;
+use crate::app::clipboard;
 use crate::app::commands;
+use crate::app::first_run;
+use crate::app::prompt_history;
+
+/// A message of the user: the text, in which the paths of attached images are words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) text: String,
+    pub(crate) images: Vec<PathBuf>,
+}
+
+impl Message {
+    /// Creates a message without images.
+    pub(crate) fn new(text: String) -> Self {
+        Self { text, images: Vec::new() }
+    }
+}
 
 /// Submits the text of the editor. While the session works, it steers.
-pub(crate) fn submit(app: &mut App, text: String) {
-    deliver(app, text, StreamingBehavior::Steer);
+pub(crate) fn submit(app: &mut App, message: Message) {
+    deliver(app, message, StreamingBehavior::Steer);
 }
 
 /// Queues the text of the editor until the run ends; without a run, submits it.
 pub(crate) fn follow_up(app: &mut App) -> bool {
-    let text = app.editor.text().trim().to_owned();
-    if text.is_empty() {
-        return true;
+    if let Some(text) = app.editor.take_text() {
+        let images = app.editor.take_submitted_images();
+        prompt_history::add(app, &text);
+        deliver(app, Message { text, images }, StreamingBehavior::FollowUp);
     }
-    app.editor.add_history(&text);
-    app.editor.clear();
-    deliver(app, text, StreamingBehavior::FollowUp);
     true
 }
 
@@ -34,7 +55,7 @@ pub(crate) fn dequeue(app: &mut App) -> bool {
     let waiting = std::mem::take(&mut app.queue.after_compaction);
     let session = app.session.clone();
     app.tasks.spawn(async move { session.clear_queue().await }, move |app, texts| {
-        let mut taken = waiting;
+        let mut taken: Vec<String> = waiting.into_iter().map(|message| message.text).collect();
         taken.extend(texts.steering);
         taken.extend(texts.follow_up);
         take_back(app, taken);
@@ -59,10 +80,18 @@ pub(crate) fn restore(app: &mut App, mut texts: Vec<String>) {
     if !draft.trim().is_empty() {
         texts.push(draft);
     }
-    app.editor.set_text(&texts.join("\n\n"));
+    set_text(app, &texts.join("\n\n"));
 }
 
-fn deliver(app: &mut App, text: String, behavior: StreamingBehavior) {
+/// Replaces the text of the editor. Paths of images that were attached before are attached again.
+pub(crate) fn set_text(app: &mut App, text: &str) {
+    let images: Vec<(String, PathBuf)> =
+        app.attached.iter().map(|path| (clipboard::word(path), path.clone())).collect();
+    app.editor.set_text_with_images(text, &images);
+}
+
+fn deliver(app: &mut App, message: Message, behavior: StreamingBehavior) {
+    let text = &message.text;
     if text.trim().is_empty() {
         return;
     }
@@ -72,55 +101,125 @@ fn deliver(app: &mut App, text: String, behavior: StreamingBehavior) {
             None => (command, false),
         };
         if !command.trim().is_empty() {
-            return shell(app, command.trim(), excluded, &text);
+            return shell(app, command.trim(), excluded, text);
         }
     }
-    if commands::run(app, &text) {
+    let asked = app.presses.unknown_command.take();
+    if commands::run(app, text) || asks_about_unknown(app, text, asked.as_deref()) {
         return;
     }
-    prompt(app, text, behavior);
+    prompt(app, message, behavior);
+}
+
+/// Says that a text begins with an unknown command, and puts it back into the editor. Submitted
+/// again as it is, the text is a message.
+fn asks_about_unknown(app: &mut App, text: &str, asked: Option<&str>) -> bool {
+    if asked == Some(text) {
+        return false;
+    }
+    let Some(commands::Unknown { name, near }) = commands::unknown(&app.session, text) else {
+        return false;
+    };
+    let near = near.map(|near| format!("; did you mean /{near}?")).unwrap_or_default();
+    let key = app.keymap.label("tui.input.submit");
+    let hint = format!("Press {key} again to send it as a message; /help lists the commands");
+    app.transcript.notice(
+        NotifyKind::Warning,
+        format!("unknown command /{name}{near}"),
+        Some(hint),
+    );
+    set_text(app, text);
+    app.presses.unknown_command = Some(text.to_owned());
+    true
 }
 
 /// Submits a prompt of the command line.
 pub(crate) fn prompt_with_images(app: &mut App, text: String, images: Vec<ImageContent>) {
     let options =
         PromptOptions::default().images(images).streaming_behavior(StreamingBehavior::FollowUp);
-    start(app, text, options);
+    start(app, Message::new(text), options);
 }
 
 /// Submits a prompt. A prompt that is not accepted comes back into the editor.
-pub(crate) fn prompt(app: &mut App, text: String, behavior: StreamingBehavior) {
+fn prompt(app: &mut App, message: Message, behavior: StreamingBehavior) {
     if matches!(app.activity.work(), Work::Compacting(_) | Work::Summarizing)
         && app.session.is_compacting()
         && !app.session.is_streaming()
     {
-        app.queue.after_compaction.push(text);
+        app.queue.after_compaction.push(message);
         app.status("The message waits for the end of the compaction");
         return;
     }
-    start(app, text, PromptOptions::default().streaming_behavior(behavior));
+    start(app, message, PromptOptions::default().streaming_behavior(behavior));
 }
 
-fn start(app: &mut App, text: String, options: PromptOptions) {
+fn start(app: &mut App, message: Message, mut options: PromptOptions) {
     let session = app.session.clone();
     let submitted = async move {
-        let prompted = Box::pin(session.prompt(&text, options)).await;
-        prompted.map_err(|error| (error, text))
+        let Message { text, images } = message;
+        let prompt = match read_images(&session, &images).await {
+            Ok((images, notes)) => {
+                options.images.extend(images);
+                format!("{text}{notes}")
+            }
+            Err(error) => return Err((Refused::Image(error), text)),
+        };
+        let prompted = Box::pin(session.prompt(&prompt, options)).await;
+        prompted.map(drop).map_err(|error| (Refused::Prompt(error), text))
     };
     app.tasks.spawn(submitted, |app, result| {
-        if let Err((error, text)) = result {
-            let hint = (app.program.prompt_hint)(&error);
-            app.error_with_hint(error.to_string(), hint);
+        if let Err((refused, text)) = result {
+            match refused {
+                Refused::Image(error) => app.error(error),
+                Refused::Prompt(error) => {
+                    let hint = || (app.program.prompt_hint)(&error);
+                    let (problem, hint) = match first_run::advice(&error) {
+                        Some((problem, hint)) => (problem, Some(hint)),
+                        None => (error.to_string(), hint()),
+                    };
+                    app.error_with_hint(problem, hint);
+                }
+            }
             restore(app, vec![text]);
         }
         app.footer.refresh(&app.session);
     });
 }
 
+/// Reasons why a message does not reach the session.
+enum Refused {
+    /// An attached image cannot be read.
+    Image(String),
+    Prompt(PromptError),
+}
+
+/// Reads attached images, and returns what the model has to know about them.
+async fn read_images(
+    session: &AgentSession,
+    paths: &[PathBuf],
+) -> Result<(Vec<ImageContent>, String), String> {
+    let (mut images, mut text) = (Vec::new(), String::new());
+    for path in paths {
+        let file = attach(session.workspace(), &path.to_string_lossy()).await;
+        let notes = match file.map_err(|error| error.to_string())?.content {
+            Attachment::Image { image, notes } => {
+                images.extend(image);
+                notes.join("\n")
+            }
+            Attachment::Note(note) => note,
+            Attachment::Text(_) => return Err(format!("{} is not an image", path.display())),
+        };
+        if !notes.is_empty() {
+            text.push_str(&format!("\n\n<file name=\"{}\">{notes}</file>", path.display()));
+        }
+    }
+    Ok((images, text))
+}
+
 /// Sends the messages that waited for the end of a compaction.
 pub(crate) fn flush_after_compaction(app: &mut App) {
-    for text in std::mem::take(&mut app.queue.after_compaction) {
-        deliver(app, text, StreamingBehavior::Steer);
+    for message in std::mem::take(&mut app.queue.after_compaction) {
+        prompt(app, message, StreamingBehavior::Steer);
     }
 }
 

@@ -12,19 +12,37 @@ use crate::preferences::Preferences;
 use crate::prelude::Prelude;
 use pi_protocol::Outcome;
 
-/// Asks whether the project is trusted and applies the decision to the options. Returns the problem
-/// if it could not be stored; then it applies to this run only. Without an answer, the project is
-/// not trusted in this run.
+/// What the user is told after the question.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// The decision could not be stored and applies to this run only.
+    pub(crate) problem: Option<String>,
+    /// The consequence of no answer.
+    pub(crate) consequence: Option<String>,
+}
+
+/// Asks whether the project is trusted and applies the decision to the options. Without an answer,
+/// the project is not trusted in this run.
 pub(crate) async fn ask(
     prelude: &mut Prelude,
     preferences: &Preferences,
     options: &mut AgentOptions,
-) -> Result<Option<String>, Outcome> {
+) -> Result<Told, Outcome> {
     let environment = options.environment().clone();
     let (keymap, _) = keys::load(&environment);
     let files = files_that_need_trust(&environment.cwd, environment.home.as_deref());
     let mut panel = trust::before_start(&environment.cwd, &files, &keymap);
     let decision = prelude.ask(&environment, preferences, &keymap, &mut panel).await?;
+    let consequence = decision.is_none().then(|| {
+        let (count, verb) = match files.len() {
+            1 => ("1 item".to_owned(), "is"),
+            count => (format!("{count} items"), "are"),
+        };
+        format!(
+            "The project is not trusted in this session: {count} of it {verb} not used. \
+             Use /trust to change that"
+        )
+    });
     let decision = decision.unwrap_or(Decision::Once { is_trusted: false });
     let stored = store(&environment, &decision);
     match decision {
@@ -36,7 +54,9 @@ pub(crate) async fn ask(
             options.project = options.project.reopened();
         }
     }
-    Ok(stored.err().map(|error| format!("the decision about trust was not stored: {error}")))
+    let problem =
+        stored.err().map(|error| format!("the decision about trust was not stored: {error}"));
+    Ok(Told { problem, consequence })
 }
 
 fn store(environment: &Environment, decision: &Decision) -> Result<(), ConfigError> {

@@ -7,6 +7,7 @@ use pi_tui::text::rule;
 use pi_tui::{Line, Style, Token, View, text};
 
 use super::super::panel::{Panel, PanelEvent};
+use super::frame;
 
 /// Messages that are visible at most.
 const MOST_ROWS: usize = 10;
@@ -43,8 +44,9 @@ impl Panel<String> for ForkPanel {
         self.selection.set_rows((view.rows / 2 / LINES).clamp(1, MOST_ROWS));
         let mut title = Line::plain(" ");
         title.push("Fork from Message", Style::PLAIN.bold());
-        let hint = Line::styled(format!(" {}", self.hint), theme.fg(Token::Dim));
-        let mut lines = vec![title, cut(hint), Line::new(), border.clone(), Line::new()];
+        let mut lines = vec![title];
+        lines.extend(frame::indented(&self.hint, 1, theme.fg(Token::Dim), view));
+        lines.extend([Line::new(), border.clone(), Line::new()]);
         for at in self.selection.visible() {
             let Some(message) = self.messages.get(at) else { continue };
             let is_selected = at == self.selection.index();

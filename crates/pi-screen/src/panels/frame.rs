@@ -23,6 +23,12 @@ pub(super) fn sentence(sentence: &str, style: Style, view: View<'_>) -> Vec<Line
     text::wrap(&Line::styled(sentence, style), view.width)
 }
 
+/// Returns a text over as many lines as it needs, all of them indented.
+pub(super) fn indented(text: &str, indent: usize, style: Style, view: View<'_>) -> Vec<Line> {
+    let indent = Line::plain(" ".repeat(indent));
+    text::wrap_indented(&Line::styled(text, style), view.width, &indent, &indent)
+}
+
 /// Returns hints over as many lines as they need.
 pub(super) fn hints(parts: &[String], view: View<'_>) -> Vec<Line> {
     let indent = Line::plain("  ");

@@ -106,7 +106,8 @@ impl LoginPanel {
                     Method::Key => provider.ways.key,
                 };
                 let providers = self.providers.iter().filter(has_way).cloned().collect();
-                let list = Box::new(ProviderList::new(title, providers, keymap));
+                let marks_closed = method == Method::Account;
+                let list = Box::new(ProviderList::new(title, providers, marks_closed, keymap));
                 self.next(Step::Provider { method, list })
             }
         }

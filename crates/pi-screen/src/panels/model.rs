@@ -49,18 +49,14 @@ impl ServerSearch {
         Some(found)
     }
 
-    /// Returns the state of the search.
-    pub(super) fn line(&self, view: View<'_>) -> Line {
-        match self.is_done {
-            true => Line::styled(
-                "  Model servers on this machine are listed.",
-                view.theme.fg(Token::Success),
-            ),
-            false => Line::styled(
-                "  Looking for model servers on this machine…",
-                view.theme.fg(Token::Muted),
-            ),
-        }
+    /// Returns the state of the search, beside a list that may have models.
+    pub(super) fn line(&self, has_models: bool, view: View<'_>) -> Line {
+        let (text, token) = match (self.is_done, has_models) {
+            (true, true) => ("Model servers on this machine are listed.", Token::Success),
+            (true, false) => ("No model server answers on this machine.", Token::Muted),
+            (false, _) => ("Looking for model servers on this machine…", Token::Muted),
+        };
+        Line::styled(format!("  {text}"), view.theme.fg(token))
     }
 }
 
@@ -98,6 +94,22 @@ struct Keys {
     tab: String,
 }
 
+/// Returns the class of a match: the name of a model or a provider, its beginning, words in one
+/// piece, or only scattered letters.
+fn class(model: &Arc<Model>, search: &str) -> u8 {
+    let search = search.to_lowercase();
+    let path = format!("{}/{}", model.provider, model.id);
+    let names = [&model.id, &model.provider, &model.name, &path].map(|name| name.to_lowercase());
+    if names.contains(&search) {
+        return 0;
+    }
+    if names.iter().any(|name| name.starts_with(&search)) {
+        return 1;
+    }
+    let mut words = search.split([' ', '/']).filter(|word| !word.is_empty());
+    if words.all(|word| names.iter().any(|name| name.contains(word))) { 2 } else { 3 }
+}
+
 /// Returns true if both are the same model.
 fn is_same(a: &Model, b: &Model) -> bool {
     a.provider == b.provider && a.id == b.id
@@ -107,7 +119,7 @@ impl ModelPanel {
     pub(crate) fn new(options: Options<'_>) -> Self {
         let Options { available, scoped, current, default, search, found, keymap } = options;
         let text = |model: &Arc<Model>| format!("{}/{} {}", model.provider, model.id, model.name);
-        let mut list = FilterList::new(Vec::new(), ROWS, text);
+        let mut list = FilterList::new(Vec::new(), ROWS, text).with_classes(class);
         list.set_search(search);
         let mut panel = Self {
             available,
@@ -179,8 +191,12 @@ impl ModelPanel {
         lines.extend(self.heading(view));
         lines.extend([Line::new(), self.list.search_line(view), Line::new()]);
         if self.list.is_empty() {
-            lines.push(Line::styled("  No models match", muted));
-            lines.push(Line::styled("  Models of providers without a key are not listed", dim));
+            let (text, advice) = match self.available.is_empty() {
+                true => ("No model can be used yet", "/login adds a key or an account"),
+                false => ("No models match", "Models of providers without a key are not listed"),
+            };
+            lines.push(Line::styled(format!("  {text}"), muted));
+            lines.push(Line::styled(format!("  {advice}"), dim));
         }
         let rows = self.list.visible();
         lines.extend(rows.map(|(model, is_selected)| self.row(model, is_selected, view)));
@@ -190,7 +206,7 @@ impl ModelPanel {
             lines.push(Line::styled(format!("  Model Name: {}", model.name), muted));
         }
         lines.push(Line::new());
-        lines.push(self.servers.line(view));
+        lines.push(self.servers.line(!self.available.is_empty(), view));
         lines.push(Line::new());
         let Keys { confirm, save, cancel, .. } = &self.keys;
         let hints = [

@@ -19,6 +19,8 @@ pub(crate) struct Provider {
     /// The state of its credential, such as `configured`; `None` if it has none.
     pub(crate) source: Option<String>,
     pub(crate) ways: Ways,
+    /// The account needs a client id of the user, since the provider gives none to this program.
+    pub(crate) is_closed: bool,
 }
 
 /// The ways to sign in to a provider.
@@ -40,10 +42,22 @@ pub(crate) struct ProviderList {
 }
 
 impl ProviderList {
-    pub(crate) fn new(title: &'static str, providers: Vec<Provider>, keymap: &Keymap) -> Self {
+    /// Creates a list. With `marks_closed`, accounts that are closed to this program are last.
+    pub(crate) fn new(
+        title: &'static str,
+        providers: Vec<Provider>,
+        marks_closed: bool,
+        keymap: &Keymap,
+    ) -> Self {
+        let mut providers = providers;
+        // The sort keeps the order of the others.
+        providers.sort_by_key(|provider| marks_closed && provider.is_closed);
         let item = |provider: Provider| {
             let mark = match &provider.source {
                 Some(source) => format!("✓ {source}"),
+                None if marks_closed && provider.is_closed => {
+                    "• needs your own client id".to_owned()
+                }
                 None => "• not configured".to_owned(),
             };
             let name = provider.name.clone();

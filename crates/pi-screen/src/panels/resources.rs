@@ -192,7 +192,9 @@ impl Panel<Closed> for ResourcesPanel {
 
     fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<Closed> {
         if let Input::Key(key) = input {
-            if key.is("space") || keymap.is(key, "tui.select.confirm") {
+            // A search may contain spaces, but does not begin with one.
+            let is_space = key.is("space") && self.list.search().is_empty();
+            if is_space || keymap.is(key, "tui.select.confirm") {
                 self.toggle();
                 return PanelEvent::Changed;
             }

@@ -115,7 +115,7 @@ impl ScopedModelsPanel {
             lines.push(Line::styled(format!("  {}", entry.explanation()), muted));
         }
         lines.push(Line::new());
-        lines.push(self.servers.line(view));
+        lines.push(self.servers.line(self.scope.counts().1 > 0, view));
         lines.extend(self.footer(view));
         lines
     }

@@ -113,6 +113,7 @@ impl SettingsPanel {
                     description: "No effect in this version, which has no such warning.".to_owned(),
                     value: self.warnings.to_string(),
                     values: vec!["true".to_owned(), "false".to_owned()],
+                    ..Setting::default()
                 }],
                 ROWS,
                 hint(keymap, ""),

@@ -30,7 +30,7 @@ pub(crate) fn before_start(
     let files: Vec<String> = files.iter().map(|file| format!("  {}", shown(file))).collect();
     let files = files.join("\n");
     let message = format!(
-        "\nTrusted, its settings and resources are used and its extensions run:\n{files}\n\
+        "\nIf you trust it, pi uses its settings and runs its extensions:\n{files}\n\
          Otherwise pi works here without them."
     );
     let store = |is_trusted| Decision::Store { directory: directory.to_owned(), is_trusted };

@@ -122,14 +122,17 @@ impl Calls {
         self.calls.values().filter_map(|placed| placed.card.borrow().content().next_tick()).min()
     }
 
-    /// Moves the shown times.
-    pub(super) fn tick(&mut self, now: Instant, page: &mut Page) {
+    /// Moves the shown times. Returns true if one of them changed.
+    pub(super) fn tick(&mut self, now: Instant, page: &mut Page) -> bool {
+        let mut is_changed = false;
         for placed in self.calls.values() {
             let is_due = placed.card.borrow().content().next_tick().is_some_and(|next| next <= now);
             if is_due && placed.card.borrow_mut().change().tick(now) {
                 page.touch(placed.block);
+                is_changed = true;
             }
         }
+        is_changed
     }
 
     /// Keeps the calls for a page that is built anew.

@@ -187,6 +187,7 @@ impl Draw for Card {
             progress: self.progress,
             time,
             preview: self.preview.as_deref(),
+            is_interrupted: false,
             is_known: self.is_known,
         };
         lines(&call, look)

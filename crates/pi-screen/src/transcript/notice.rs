@@ -2,7 +2,7 @@
 
 use pi_coding_agent::extension::NotifyKind;
 use pi_host::provider_errors::{self, FailedRequest, Reader};
-use pi_protocol::{AssistantMessage, StopReason, ToolResultMessage, UserBlock};
+use pi_protocol::{AssistantBlock, AssistantMessage, StopReason, ToolResultMessage, UserBlock};
 use pi_session::CacheMiss;
 use pi_tui::{Line, Token};
 
@@ -53,7 +53,7 @@ impl Draw for Notice {
         };
         let mut lines = text_lines(&format!("{label}{}", self.text.trim_end()), theme.fg(token));
         if let Some(hint) = &self.hint {
-            lines.extend(text_lines(hint, theme.fg(Token::Dim)));
+            lines.extend(text_lines(&format!("Hint: {hint}"), theme.fg(Token::Dim)));
         }
         if let Some(raw) = self.raw.as_ref().filter(|_| look.is_expanded()) {
             lines.extend(text_lines(raw, theme.fg(Token::Dim)));
@@ -66,6 +66,8 @@ impl Draw for Notice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failure {
     Notice(Notice),
+    /// The model returned neither text nor calls.
+    Empty,
     /// The user aborted the answer, or it was cut: a line in the color of errors.
     Line(&'static str),
 }
@@ -81,9 +83,19 @@ impl Failure {
                 Some(Self::Line("The answer reached the output limit of the model and is cut off."))
             }
             StopReason::Error => Some(Self::Notice(explained(answer, shared))),
+            _ if is_empty(answer) => Some(Self::Empty),
             _ => None,
         }
     }
+}
+
+/// Returns true if an answer has neither text nor calls.
+fn is_empty(answer: &AssistantMessage) -> bool {
+    answer.content.iter().all(|block| match block {
+        AssistantBlock::Text(text) => text.text.trim().is_empty(),
+        AssistantBlock::Thinking(_) => true,
+        AssistantBlock::ToolCall(_) | AssistantBlock::Unknown(_) => false,
+    })
 }
 
 /// Returns the error of a provider with advice.
@@ -116,6 +128,7 @@ impl Draw for Failure {
     fn draw(&self, look: Look<'_>, shared: &Shared) -> Vec<Line> {
         match self {
             Self::Notice(notice) => notice.draw(look, shared),
+            Self::Empty => Status("(the model returned no text)".to_owned()).draw(look, shared),
             Self::Line(text) => below_gap(text_lines(text, look.view.theme.fg(Token::Error)), look),
         }
     }

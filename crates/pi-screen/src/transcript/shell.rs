@@ -238,11 +238,15 @@ impl Shells {
         self.running.values().map(|(_, slot)| slot.borrow().content().next_tick(now)).min()
     }
 
-    pub(super) fn tick(&mut self, now: Instant, page: &mut Page) {
+    /// Moves the spinners. Returns true if one of them looks different.
+    pub(super) fn tick(&mut self, now: Instant, page: &mut Page) -> bool {
+        let mut is_changed = false;
         for (block, slot) in self.running.values() {
             if slot.borrow_mut().change().tick(now) {
                 page.touch(*block);
+                is_changed = true;
             }
         }
+        is_changed
     }
 }

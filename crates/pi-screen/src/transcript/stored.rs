@@ -28,8 +28,9 @@ use super::{assistant, card, is_known_tool, user};
 
 /// Entries around an entry that are searched for what belongs to it.
 const NEIGHBORS: usize = 64;
-/// Entries that are searched for prompts.
-const PROMPT_ENTRIES: usize = 500;
+/// Prompts of the history of the editor, and entries that are searched for them.
+const MOST_PROMPTS: usize = 100;
+const PROMPT_ENTRIES: usize = 2000;
 /// Parsed entries that are kept for their neighbors.
 const KEPT: usize = 16;
 
@@ -190,10 +191,11 @@ impl StoredLog {
     /// Returns the last prompts, oldest first. Only some entries are looked at: a long session must
     /// not be read for the history of the editor.
     pub(super) fn prompts(&self) -> Vec<String> {
-        let recent = self.ids.len().saturating_sub(PROMPT_ENTRIES)..self.ids.len();
-        let ids = self.ids.get(recent).unwrap_or_default();
         let mut prompts = Vec::new();
-        for id in ids {
+        for id in self.ids.iter().rev().take(PROMPT_ENTRIES) {
+            if prompts.len() == MOST_PROMPTS {
+                break;
+            }
             let line = self.session.with_log(|log| log.raw_entry(id)).unwrap_or_default();
             // Most entries are answers and results, which need not be parsed.
             if !line.contains("\"role\":\"user\"") {
@@ -205,7 +207,16 @@ impl StoredLog {
                 prompts.push(user::text_of(&message.content));
             }
         }
+        prompts.reverse();
         prompts
+    }
+
+    /// Returns the last answer, if it is near the end.
+    pub(super) fn last_answer(&self) -> Option<Arc<AssistantMessage>> {
+        (0..self.len()).rev().take(NEIGHBORS).find_map(|index| match self.message(index)? {
+            AgentMessage::Llm(Message::Assistant(answer)) => Some(answer),
+            _ => None,
+        })
     }
 
     /// Returns the place of the last answer, if one of its calls passes a test.
@@ -359,8 +370,10 @@ impl Stored {
                 AssistantBlock::ToolCall(ToolCall { id, name, arguments, .. }) => {
                     let result = results.get(id).map(|result| &**result);
                     let mut call = call(id, name, arguments, result, shared);
-                    if call.output.is_none() && answer.stop_reason.is_failure() {
+                    if call.output.is_none() {
+                        // A run that goes on shows its calls itself.
                         call.progress = Progress::Error;
+                        call.is_interrupted = !answer.stop_reason.is_failure();
                     }
                     card::lines(&call, look)
                 }
@@ -397,6 +410,7 @@ fn call<'a>(
         },
         time: result.and_then(|result| result.duration_ms).map(|ms| Time::Took(ms / 1000.0)),
         preview: None,
+        is_interrupted: false,
         is_known: is_known_tool(name, shared),
     }
 }

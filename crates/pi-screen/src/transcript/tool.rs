@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::foreign::{self, ForeignCall};
 use super::images;
-use super::layout::{boxed, inner_width, one_line};
+use super::layout::{boxed, inner_width, one_line, text_lines};
 use super::options::Look;
 use super::output;
 use super::tools::{bash, codemode, edit, find, grep, ls, other, read, write};
@@ -59,6 +59,8 @@ pub(super) struct Call<'a> {
     pub(super) preview: Option<&'a str>,
     /// The call is executed, or was.
     pub(super) has_begun: bool,
+    /// The session ended before the call did.
+    pub(super) is_interrupted: bool,
     /// A tool of this name exists.
     pub(super) is_known: bool,
 }
@@ -67,11 +69,15 @@ pub(super) struct Call<'a> {
 pub(super) fn render(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
     let width = look.view.width;
     let inner = Look { view: look.view.with_width(inner_width(PAD, width)), ..look };
-    let body = match foreign::tool(call, look) {
+    let mut body = match foreign::tool(call, look) {
         Some(drawn) if drawn.is_unframed => return foreign_body(call, drawn, look),
         Some(ForeignCall { call: None, result: None, .. }) | None => own_body(call, inner),
         Some(drawn) => foreign_body(call, drawn, inner),
     };
+    if call.is_interrupted {
+        let warning = look.view.theme.fg(Token::Warning);
+        add_part(&mut body, text_lines("(interrupted: there is no result)", warning));
+    }
     let background = look.view.theme.bg(match call.progress {
         Progress::Pending => Token::ToolPendingBg,
         Progress::Success => Token::ToolSuccessBg,

@@ -11,7 +11,7 @@ use super::{input, setup};
 use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, print};
 use crate::hints::{self, Hint as _};
-use crate::{crash, secrets, terminal_owner};
+use crate::{crash, secrets, terminal_owner, topics};
 
 const PROGRAM: Program = Program {
     screen_opened: terminal_owner::open_screen,
@@ -23,6 +23,7 @@ const PROGRAM: Program = Program {
     },
     secrets: secrets::own,
     prompt_hint: hints::on_screen,
+    help_topic: |name| Some(topics::find(name)?.page),
     package_hint: |error| error.hint(),
 };
 

@@ -24,3 +24,4 @@ mod sequences;
 mod sessions;
 mod terminals;
 mod typing;
+mod working_day;

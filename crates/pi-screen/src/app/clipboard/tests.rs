@@ -1,11 +1,11 @@
 //! Messages after copying, and what is pasted.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use pi_tui::terminal::clipboard::{Attempt, Claim, Command, Encoding, Output, Read};
 
 use super::programs::{self, Copied};
-use super::{keep_image, message, words};
+use super::{keep_image, message, word};
 
 fn run(program: &'static str, arguments: &[&'static str], claim: Claim) -> Attempt {
     let command = Command { program, arguments: arguments.to_vec() };
@@ -67,6 +67,6 @@ fn an_image_gets_a_file_and_a_text_does_not() {
 
 #[test]
 fn paths_with_spaces_are_quoted() {
-    let paths = [PathBuf::from("/a/b.png"), PathBuf::from("/a/c d.png")];
-    assert_eq!(words(&paths), "/a/b.png \"/a/c d.png\" ");
+    let words = ["/a/b.png", "/a/c d.png"].map(|path| word(Path::new(path)));
+    assert_eq!(words, ["/a/b.png", "\"/a/c d.png\""]);
 }

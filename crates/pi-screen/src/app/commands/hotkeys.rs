@@ -71,6 +71,7 @@ const AREAS: &[(&str, &[(&[&str], &str)])] = &[
             (&["app.message.copy"], "Copies the last answer"),
             (&["app.message.followUp"], "Queues a message for the end of the run"),
             (&["app.message.dequeue"], "Takes queued messages back"),
+            (&["app.history.search"], "Searches the prompts of all sessions"),
             (&["app.clipboard.pasteImage"], "Pastes a file, an image or a text"),
             (&["app.session.new"], "Starts a new session"),
             (&["app.session.tree"], "Shows the tree of the session"),

@@ -75,8 +75,7 @@ fn change(app: &mut App, change: Change) {
             }
             Err(error) => {
                 let hint = (app.program.package_hint)(&error);
-                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-                app.error(format!("{error}{hint}"));
+                app.error_with_hint(error.to_string(), hint);
             }
         }
     });

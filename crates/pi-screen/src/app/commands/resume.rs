@@ -23,6 +23,11 @@ pub(super) fn run(app: &mut App, _argument: &str) {
 
 /// Continues with the session of a file. What is in the editor stays there.
 pub(super) fn open(app: &mut App, path: PathBuf) {
+    open_then(app, path, |app| app.status("Session resumed"));
+}
+
+/// Continues with the session of a file, and applies `then` when it is shown.
+pub(super) fn open_then(app: &mut App, path: PathBuf, then: impl FnOnce(&mut App) + 'static) {
     if app.session.file().as_ref() == Some(&path) {
         return app.status("This session is open already");
     }
@@ -30,7 +35,7 @@ pub(super) fn open(app: &mut App, path: PathBuf) {
     let switched = async move { runtime.switch_session(&path).await };
     app.tasks.spawn(switched, |app, result| match result {
         Ok(replaced) if replaced.cancelled => app.status("An extension kept the session"),
-        Ok(_) => app.status("Session resumed"),
+        Ok(_) => then(app),
         Err(error) => app.error(error.to_string()),
     });
 }

@@ -29,7 +29,6 @@ pub(super) fn short(keymap: &Keymap) -> Vec<Hint> {
         Hint::new(format!("{}/{}", key("app.clear"), key("app.exit")), "clear/exit"),
         Hint::new("/", "commands"),
         Hint::new("!", "bash"),
-        Hint::new(key("app.tools.expand"), "more"),
     ]
 }
 
@@ -50,6 +49,7 @@ pub(super) fn all(keymap: &Keymap) -> Vec<Hint> {
         ("app.editor.external", "opens your own editor"),
         ("app.message.followUp", "queues a message for the end of the run"),
         ("app.message.dequeue", "takes queued messages back"),
+        ("app.history.search", "searches earlier prompts"),
         ("app.message.copy", "copies the last answer"),
         ("app.clipboard.pasteImage", "pastes an image or text"),
     ];

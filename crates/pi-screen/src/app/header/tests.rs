@@ -42,11 +42,10 @@ fn the_header_fits_every_width() {
     Model scope: one:high, two (ctrl+p to cycle)
 
      ▀▀█  VERSION
-     █▀ █ escape interrupt · ctrl+c/ctrl+d clear/exit · / commands · ! bash ·
-     ctrl+o more
+     █▀ █ escape interrupt · ctrl+c/ctrl+d clear/exit · / commands · ! bash
      ctrl+o shows all keys and what was loaded.
 
-     /hotkeys lists every key; `pi help` has the documentation, by topic.
+     /help shows commands, keys and topics; /hotkeys lists every key.
     ");
     let whole = rows(&mut header(true), 80);
     assert!(whole.lines().count() > 20, "{whole}");

@@ -68,7 +68,7 @@ pub(super) fn message(app: &mut App, message: ComponentMessage) {
 /// Submits the text of the component.
 pub(super) fn submitted(app: &mut App, text: String) {
     changed(app, "");
-    submit::submit(app, text);
+    submit::submit(app, submit::Message::new(text));
 }
 
 fn changed(app: &mut App, text: &str) {

@@ -6,7 +6,13 @@ use super::*;
 
 fn provider(id: &str, name: &str, source: Option<&str>) -> Provider {
     let ways = Ways { account: id == "anthropic", key: true, form: id == "azure" };
-    Provider { id: id.to_owned(), name: name.to_owned(), source: source.map(str::to_owned), ways }
+    Provider {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        source: source.map(str::to_owned),
+        ways,
+        is_closed: false,
+    }
 }
 
 fn providers() -> Vec<Provider> {

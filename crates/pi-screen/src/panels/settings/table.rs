@@ -8,6 +8,81 @@ use serde_json::Value;
 /// Rows that are shown only in terminals with images.
 const IMAGES: [&str; 2] = ["terminal.showImages", "terminal.imageWidthCells"];
 
+/// The groups of the screen with their keys, the most important ones first.
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Look",
+        &[
+            "theme",
+            "tuiMode",
+            "hideThinkingBlock",
+            "markdown.mermaid",
+            "quietStartup",
+            "outputPad",
+            "terminal.showImages",
+            "terminal.imageWidthCells",
+            "showCacheMissNotices",
+            "collapseChangelog",
+        ],
+    ),
+    (
+        "Model and session",
+        &[
+            "modelThinkingLevels",
+            "compaction.enabled",
+            "steeringMode",
+            "followUpMode",
+            "enableSkillCommands",
+            "cacheWarming",
+            "images.autoResize",
+            "images.blockImages",
+            "defaultProjectTrust",
+        ],
+    ),
+    (
+        "Keys and editor",
+        &[
+            "clearKeyInterrupts",
+            "doubleEscapeAction",
+            "vimMode",
+            "promptHistory",
+            "autocompleteMaxVisible",
+            "treeFilterMode",
+            "editorPaddingX",
+            "showHardwareCursor",
+        ],
+    ),
+    (
+        "Full screen",
+        &[
+            "terminal.mouse",
+            "fullscreenCopyOnSelect",
+            "fullscreenScrollbar",
+            "fullscreenWheelScrollLines",
+            "fullscreenExitOutput",
+        ],
+    ),
+    ("Terminal", &["notifications", "terminal.showTerminalProgress", "accessible"]),
+    ("Network", &["transport", "httpIdleTimeoutMs"]),
+    (
+        "Without effect in this version",
+        &[
+            "warnings",
+            "terminal.clearOnShrink",
+            "sessionShareDestination",
+            "enableInstallTelemetry",
+        ],
+    ),
+];
+
+/// Returns the place of a key on the screen and its group. A key without a group is last.
+fn place(key: &str) -> (usize, &'static str) {
+    let keys = GROUPS.iter().flat_map(|(group, keys)| keys.iter().map(move |key| (*key, *group)));
+    let mut places = keys.enumerate();
+    let found = places.find(|(_, (other, _))| *other == key);
+    found.map_or((usize::MAX, ""), |(at, (_, group))| (at, group))
+}
+
 /// Returns the path of a key.
 pub(super) fn path(key: &str) -> Vec<String> {
     key.split('.').map(str::to_owned).collect()
@@ -17,11 +92,12 @@ pub(super) fn path(key: &str) -> Vec<String> {
 pub(super) fn settings(store: &SettingsStore, has_images: bool) -> Vec<Setting> {
     let mut rows = SettingsCatalog::new().settings();
     rows.retain(|row| has_images || !IMAGES.contains(&row.key().as_str()));
-    rows.sort_by_key(|row| row.label.map(|label| label.position));
+    rows.sort_by_key(|row| place(&row.key()).0);
     let shown = rows.into_iter().filter_map(|row| {
         let label = row.label?.name.to_owned();
         let value = store.value(&row.path).map(|(value, _)| value).or_else(|| row.default.clone());
         Some(Setting {
+            group: place(&row.key()).1.to_owned(),
             id: row.key(),
             label,
             value: shown(&row, value.as_ref()),

@@ -74,6 +74,14 @@ fn set(path: &str, value: Value) -> Answer {
     Answer::Set { path: path.split('.').map(str::to_owned).collect(), value: Some(value) }
 }
 
+#[test]
+fn every_row_is_in_a_group() {
+    let rows = table::settings(&store(json!({})), true);
+    let alone: Vec<&str> =
+        rows.iter().filter(|row| row.group.is_empty()).map(|row| row.id.as_str()).collect();
+    assert_eq!(alone, [""; 0]);
+}
+
 /// Every value that the screen can store is valid in the file.
 #[test]
 fn all_values_are_valid() {
@@ -92,7 +100,8 @@ fn all_values_are_valid() {
 fn a_key_takes_the_next_value_and_stores_it_as_the_file_has_it() {
     let cases = [
         ("'steer enter", set("steeringMode", json!("all"))),
-        ("'autocomplete space", set("autocompleteMaxVisible", json!(7))),
+        ("'autocomplete enter", set("autocompleteMaxVisible", json!(7))),
+        ("down space", set("tuiMode", json!("regular"))),
         ("'idle enter", set("httpIdleTimeoutMs", json!(0))),
         ("'trust enter", set("defaultProjectTrust", json!("always"))),
         ("'quiet enter", set("quietStartup", json!(true))),

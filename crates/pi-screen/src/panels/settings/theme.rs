@@ -110,6 +110,7 @@ impl ThemeMenu {
                 description: description.to_owned(),
                 value,
                 values,
+                ..Setting::default()
             }
         };
         let rows = vec![

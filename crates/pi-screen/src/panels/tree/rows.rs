@@ -4,11 +4,15 @@ use pi_tui::input::Keymap;
 use pi_tui::text::rule;
 use pi_tui::{Line, Style, Token, View, text};
 
+use super::super::frame;
 use super::TreePanel;
 use super::nodes::Row;
 
 /// Columns that the text of a row has at least; deeper guides are panned.
 const LEAST_TEXT: usize = 24;
+
+/// Rows of a screen on which hints are not wrapped.
+const SMALL: usize = 20;
 
 /// Texts that contain keys, which the user can change.
 pub(super) struct Hints {
@@ -64,11 +68,16 @@ pub(super) fn panel(panel: &mut TreePanel, view: View<'_>) -> Vec<Line> {
     lines.push(title);
     if let Some((_, label)) = &mut panel.label {
         label.set_prompt("  Label: ");
-        let hint = format!("  {}", panel.hints.label);
-        lines.extend([label.line(view), cut(Line::styled(hint, dim)), Line::new()]);
+        lines.push(label.line(view));
+        lines.extend(frame::indented(&panel.hints.label, 2, dim, view));
+        lines.push(Line::new());
     } else {
-        lines.push(cut(Line::styled(format!("  {}", panel.hints.first), dim)));
-        lines.push(cut(Line::styled(format!("  {}", panel.hints.second), dim)));
+        for hint in [&panel.hints.first, &panel.hints.second] {
+            let mut hint = frame::indented(hint, 2, dim, view);
+            // On a small screen the entries need the rows.
+            hint.truncate(if view.rows < SMALL { 1 } else { hint.len() });
+            lines.extend(hint);
+        }
         let mut search = Line::plain("  ");
         search.push("Type to search:", dim);
         if !panel.search.is_empty() {

@@ -242,7 +242,7 @@ proptest! {
                 }
                 Step::Expanded(expanded) => transcript.set_expanded(expanded),
                 Step::HideThinking(hide) => transcript.set_hide_thinking(hide),
-                Step::Tick(ms) => transcript.tick(start + Duration::from_millis(ms)),
+                Step::Tick(ms) => drop(transcript.tick(start + Duration::from_millis(ms))),
                 Step::Click(row) => {
                     if let Some((id, line)) = transcript.blocks().at_row(row) {
                         transcript.toggle(id, line);

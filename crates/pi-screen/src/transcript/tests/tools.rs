@@ -77,6 +77,7 @@ impl Case {
             progress: self.progress,
             time: self.time,
             preview: self.preview,
+            is_interrupted: false,
             is_known: self.is_known,
         }
     }

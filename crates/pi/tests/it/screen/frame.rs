@@ -177,6 +177,9 @@ pub(crate) fn stable(text: &str) -> String {
         ),
         (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z", "2026-01-01T00-00-00-000Z"),
         (r"\b(Took|Elapsed) \d\.\ds", "${1} 0.0s"),
+        // The rule after the label is as much longer.
+        (r"Working \d\ds( · escape stops) ", "Working$1 ────"),
+        (r"Working \ds( · escape stops) ", "Working$1 ───"),
         (r"pi-bash-[0-9a-f]{16}", "pi-bash-0123456789abcdef"),
         (r"pi-bash-[0-9A-Za-z]{6}-[0-9A-Za-z]{6}", "pi-bash-012345-678901"),
     ];
