@@ -27,10 +27,10 @@ const START_SCREENS: usize = 3;
 /// grows.
 const HISTORY: usize = 500;
 
-/// Erases from the first column of a row to the end of the screen. The row is erased on its own:
-/// where the cursor is in the upper left corner, tmux moves everything that is erased below it into
-/// the scrollback, where it would stand twice.
-const ERASE_BELOW: &[u8] = b"\x1b7\x1b[2K\x1b[B\x1b[J\x1b8";
+/// Erases from the first column of a row to the end of the screen, and stays there. The erasing begins
+/// in the second column: in the upper left corner, tmux would move what is erased into the scrollback,
+/// where it would stand twice.
+const ERASE_BELOW: &[u8] = b"\x1b[2K \x1b[J\r";
 
 /// A row on the terminal, and the line of the document in it. Rows of the dock have none.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ pub(super) fn parse(statements: &[&str]) -> Option<(Chart, Direction)> {
         match word {
             "" | "classDef" | "class" | "style" | "hide" | "scale" => {}
             "direction" if chart.current.is_none() => {
-                direction = Direction::from_name(rest.trim())?
+                direction = Direction::from_name(rest.trim())?;
             }
             "direction" => {}
             // Notes and regions have no place in the drawing.
