@@ -1,9 +1,23 @@
 //! The messages that wait, above the editor.
 
+use std::path::PathBuf;
+
 use pi_tui::input::Keymap;
 use pi_tui::{Line, Token, View, text};
 
-use super::app::submit::Message;
+/// A message of the user: the text, in which the paths of attached images are words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) text: String,
+    pub(crate) images: Vec<PathBuf>,
+}
+
+impl Message {
+    /// Creates a message without images.
+    pub(crate) fn new(text: String) -> Self {
+        Self { text, images: Vec::new() }
+    }
+}
 
 /// The messages that wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -16,10 +16,10 @@ use crate::app::prompt_history;
 use crate::app::search;
 use crate::app::shortcuts;
 use crate::app::submit;
-use crate::app::submit::Message;
 use crate::app::viewport;
 use crate::display::Answered;
 use crate::panel::PanelEvent;
+use crate::queue::Message;
 
 /// Handles one piece of input.
 pub(crate) fn apply(app: &mut App, input: &Input) {

@@ -15,7 +15,7 @@ use pi_protocol::now_ms;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::panels::history::HistoryPanel;
+use crate::panels::history::{HistoryPanel, Prompt};
 
 /// Size of the file at which the older half of it is removed.
 const MOST_BYTES: u64 = 1024 * 1024;
@@ -28,25 +28,18 @@ const REACHED: usize = 100;
 /// Time to wait for another process that writes the file.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A prompt of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Prompt {
-    pub(crate) text: String,
-    /// Directory of the session.
-    pub(crate) cwd: PathBuf,
+/// Reads a line of the file.
+fn parse(line: &str) -> Option<Prompt> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    let text = value["text"].as_str()?.to_owned();
+    let cwd = value["cwd"].as_str().map(PathBuf::from).unwrap_or_default();
+    Some(Prompt { text, cwd })
 }
 
-impl Prompt {
-    fn parse(line: &str) -> Option<Self> {
-        let value: Value = serde_json::from_str(line).ok()?;
-        let text = value["text"].as_str()?.to_owned();
-        let cwd = value["cwd"].as_str().map(PathBuf::from).unwrap_or_default();
-        Some(Self { text, cwd })
-    }
-
-    fn line(&self) -> String {
-        json!({"text": self.text, "cwd": self.cwd.to_string_lossy(), "time": now_ms()}).to_string()
-    }
+/// Returns the line of the file for a prompt.
+fn line(prompt: &Prompt) -> String {
+    let cwd = prompt.cwd.to_string_lossy();
+    json!({ "text": prompt.text, "cwd": cwd, "time": now_ms() }).to_string()
 }
 
 /// The prompts that are known, oldest first.
@@ -164,7 +157,7 @@ fn read(path: &Path, most: u64) -> io::Result<Vec<Prompt>> {
     let mut text = Vec::new();
     io::Read::take(&mut file, most).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    Ok(text.lines().filter_map(Prompt::parse).collect())
+    Ok(text.lines().filter_map(parse).collect())
 }
 
 /// Appends a prompt, and removes the older half of a file that is too large.
@@ -174,7 +167,7 @@ fn append(path: &Path, prompt: &Prompt) -> io::Result<()> {
     if !pi_fs::try_lock_where_supported(&file, PATIENCE)? {
         return Err(io::Error::other("another process holds it"));
     }
-    let line = prompt.line() + "\n";
+    let line = line(prompt) + "\n";
     let size = file.metadata()?.len();
     if size + line.len() as u64 <= MOST_BYTES {
         return file.write_all(line.as_bytes());

@@ -16,20 +16,7 @@ use crate::app::clipboard;
 use crate::app::commands;
 use crate::app::first_run;
 use crate::app::prompt_history;
-
-/// A message of the user: the text, in which the paths of attached images are words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) text: String,
-    pub(crate) images: Vec<PathBuf>,
-}
-
-impl Message {
-    /// Creates a message without images.
-    pub(crate) fn new(text: String) -> Self {
-        Self { text, images: Vec::new() }
-    }
-}
+use crate::queue::Message;
 
 /// Submits the text of the editor. While the session works, it steers.
 pub(crate) fn submit(app: &mut App, message: Message) {

@@ -10,12 +10,19 @@ use pi_tui::{Line, Style, Token, View, text};
 use super::super::footer::short_path;
 use super::super::panel::{Panel, PanelEvent};
 use super::frame;
-use crate::app::prompt_history::Prompt;
 
 const ROWS: usize = 10;
 
 /// Characters of a prompt that are searched: each key searches all prompts.
 const SEARCHED: usize = 500;
+
+/// A prompt of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Prompt {
+    pub(crate) text: String,
+    /// Directory of the session.
+    pub(crate) cwd: PathBuf,
+}
 
 /// The panel. It answers with the text of a prompt.
 pub(crate) struct HistoryPanel {

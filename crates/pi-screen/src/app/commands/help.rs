@@ -27,7 +27,7 @@ const KEYS: &[(&str, &str)] = &[
     ("app.tools.expand", "Shows tool output whole, or its end"),
     ("app.model.select", "Selects a model"),
     ("app.thinking.cycle", "Changes the thinking level"),
-    ("app.clear", "Clears the editor; twice, leaves"),
+    ("app.clear", "Stops what is running, or clears the editor; twice, leaves"),
 ];
 
 pub(super) fn run(app: &mut App, topic: &str) {

@@ -59,7 +59,7 @@ const AREAS: &[(&str, &[(&[&str], &str)])] = &[
         &[
             (&["tui.input.tab"], "Completes a path or a command"),
             (&["app.interrupt"], "Closes a menu, or stops what is running"),
-            (&["app.clear"], "Clears the editor; twice, leaves"),
+            (&["app.clear"], "Stops what is running, or clears the editor; twice, leaves"),
             (&["app.exit"], "Leaves when the editor is empty"),
             (&["app.suspend"], "Suspends pi"),
             (&["app.thinking.cycle"], "Changes the thinking level"),

@@ -36,7 +36,7 @@ pub(super) fn short(keymap: &Keymap) -> Vec<Hint> {
 pub(super) fn all(keymap: &Keymap) -> Vec<Hint> {
     let of_keys: &[(&str, &'static str)] = &[
         ("app.interrupt", "stops what is running"),
-        ("app.clear", "clears the editor; twice, leaves"),
+        ("app.clear", "stops what is running, or clears the editor; twice, leaves"),
         ("app.exit", "leaves when the editor is empty"),
         ("app.suspend", "suspends pi"),
         ("tui.editor.deleteToLineEnd", "deletes to the end of the line"),

@@ -12,6 +12,7 @@ use crate::app::actions;
 use crate::app::submit;
 use crate::app::viewport;
 use crate::components::Adapter;
+use crate::queue::Message;
 
 /// The component in place of the editor.
 pub(super) struct EditorMount {
@@ -68,7 +69,7 @@ pub(super) fn message(app: &mut App, message: ComponentMessage) {
 /// Submits the text of the component.
 pub(super) fn submitted(app: &mut App, text: String) {
     changed(app, "");
-    submit::submit(app, submit::Message::new(text));
+    submit::submit(app, Message::new(text));
 }
 
 fn changed(app: &mut App, text: &str) {

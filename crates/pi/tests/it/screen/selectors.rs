@@ -83,6 +83,8 @@ fn a_setting_is_used_and_stored_at_once() {
     let mut screen = start(&home);
     screen.submit("/settings");
     screen.wait_for("Auto-compact");
+    screen.text("auto-c");
+    screen.wait_for("→ Auto-compact");
     screen.key("enter");
     screen.wait_for("Auto-compact                      false");
     screen.wait_gone("(auto)");
