@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         (Err(invalid), arguments) => {
             let mut errors = invalid.errors;
             errors.extend(arguments.err());
-            let plan = if is_run { invalid.reports } else { ReportPlan::default() };
+            let plan = if is_run { *invalid.reports } else { ReportPlan::default() };
             return refuse_task(&errors, plan, &environment, &output);
         }
     };

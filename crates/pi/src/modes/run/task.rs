@@ -22,7 +22,7 @@ pub(super) struct Invalid {
     /// Messages for the user.
     pub(super) errors: Vec<String>,
     /// The reports that it asks for all the same, as far as they are known.
-    pub(super) reports: ReportPlan,
+    pub(super) reports: Box<ReportPlan>,
 }
 
 /// Loads the task that a command line describes. `reads_input` adds the piped input to the task.
@@ -88,7 +88,7 @@ pub(super) fn load(
         false if !has_source => Err(errors.into_iter().take(1).collect()),
         false => Err(errors),
     };
-    loaded.map_err(|errors| Invalid { errors, reports: Task::reports(&input) })
+    loaded.map_err(|errors| Invalid { errors, reports: Box::new(Task::reports(&input)) })
 }
 
 /// Reads the settings of the pull request of a run that is resumed.

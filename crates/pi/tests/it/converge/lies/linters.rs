@@ -107,7 +107,7 @@ pub(super) fn lies() -> Vec<Lie> {
         flake8("a new tox.ini", vec![write("tox.ini", "[flake8]\nexclude = main.py\n")]),
         Lie {
             checks: &["node_modules/.bin/tsc"],
-            setup: &"mkdir -p node_modules/.bin && cp tsc node_modules/.bin/tsc",
+            setup: "mkdir -p node_modules/.bin && cp tsc node_modules/.bin/tsc",
             files: vec![
                 ("tsc*", STUB),
                 ("tsconfig.json", "{\"include\": [\"main.ts\"]}\n"),
