@@ -14,7 +14,6 @@
 mod answer;
 mod check;
 mod command;
-mod decision;
 mod events;
 mod extension;
 mod guardrail;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent::{BoxFuture, ToolError, ToolOutput};
+pub use pi_config::hooks::FinishedCommand;
 use pi_protocol::Provider;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -64,17 +65,6 @@ pub struct TappedCall<'a> {
     /// True if the tool is a part of the program and declares no effect outside of it, such as
     /// the tool that submits a result.
     pub is_internal: bool,
-}
-
-/// A command that ended by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FinishedCommand {
-    /// Exit code; 128 plus the signal if a signal killed the command.
-    pub code: i32,
-    /// Output for the agent.
-    pub stdout: String,
-    /// Errors and refusals.
-    pub stderr: String,
 }
 
 /// Reasons why a command has no result.

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::check::Subject;
 use super::command::{Checking, CommandRunner};
-use super::decision::{HookDecision, HookVerdict};
 use super::model;
 use super::result::Answered;
 use crate::session::{AgentSession, InterventionAction};
+use pi_config::hooks::{HookDecision, HookVerdict};
 
 /// A tripped guardrail.
 #[derive(Debug, Clone, PartialEq)]

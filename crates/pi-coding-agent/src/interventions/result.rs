@@ -4,8 +4,8 @@ use pi_config::hooks::HookEvent;
 use serde_json::{Value, json};
 
 use super::check::Subject;
-use super::decision::{HookDecision, HookVerdict};
 use crate::session::InterventionAction;
+use pi_config::hooks::{HookDecision, HookVerdict};
 
 /// The combined answer of the checks of one position.
 #[derive(Debug, Clone, Default, PartialEq)]

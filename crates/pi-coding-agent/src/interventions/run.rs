@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::check::{Check, Subject};
 use super::command::{Checking, CommandRunner};
-use super::decision::{HookDecision, HookVerdict};
 use super::guardrail;
 use super::result::{Answered, CheckResult};
 use crate::session::{AgentSession, InterventionSource};
+use pi_config::hooks::{HookDecision, HookVerdict};
 
 /// The checks of one format, ready to run.
 #[derive(Debug, Clone)]

@@ -170,7 +170,7 @@ mod tests {
         let named = files.named("tool");
         assert_eq!(named, [first.clone(), second.clone(), inner.clone()]);
         assert_eq!(files.with_links(named), [first, second, inner, link]);
-        assert_eq!(files.named("text"), [PathBuf::new(); 0]);
+        assert!(files.named("text").is_empty());
         #[cfg(target_os = "linux")]
         let fixed = files.with_writable(vec![base.join("a")]);
         #[cfg(target_os = "linux")]

@@ -138,7 +138,7 @@ mod tests {
                 let _ = Elf::parse(&broken, &part);
             }
         }
-        let notes = b"\x04\0\0\0\x08\0\0\0\x01\0\0\0GNU\012345678\
+        let notes = b"\x04\0\0\0\x08\0\0\0\x01\0\0\0GNU\x0012345678\
             \x04\0\0\0\x08\0\0\0\x03\0\0\0GNU\0abcdefgh";
         assert_eq!(build_id(notes).as_deref(), Some(b"abcdefgh".as_slice()));
         assert_eq!(build_id(&notes[..40]), None);

@@ -3,11 +3,10 @@
 //! Exit code 0 lets stdout decide, 2 blocks with stderr as the reason, any other code is a failure.
 //! Pure: no process and no session.
 
-use pi_config::hooks::HookEvent;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::tap::FinishedCommand;
+use super::HookEvent;
 
 /// The exit code that blocks.
 const BLOCK: i32 = 2;
@@ -15,30 +14,44 @@ const BLOCK: i32 = 2;
 /// The longest text of a hook that a model reads, in characters.
 const MAX_TEXT: usize = 32 * 1024;
 
+/// A command that ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedCommand {
+    /// Exit code; 128 plus the signal if a signal killed the command.
+    pub code: i32,
+    /// Output for the agent.
+    pub stdout: String,
+    /// Errors and refusals.
+    pub stderr: String,
+}
+
 /// The answer of one hook.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct HookDecision {
+pub struct HookDecision {
     /// The decision; `None` if the hook leaves it to others.
-    pub(super) verdict: Option<HookVerdict>,
+    pub verdict: Option<HookVerdict>,
     /// Reason of the decision.
-    pub(super) reason: Option<String>,
+    pub reason: Option<String>,
     /// Replacement for the arguments of a tool call, or for the text of a prompt.
-    pub(super) updated_input: Option<Value>,
+    pub updated_input: Option<Value>,
     /// Replacement for the result of a tool call.
-    pub(super) updated_output: Option<String>,
+    pub updated_output: Option<String>,
     /// Text that the model gets in addition.
-    pub(super) additional_context: Option<String>,
+    pub additional_context: Option<String>,
     /// Reason why the run ends.
-    pub(super) stop: Option<String>,
+    pub stop: Option<String>,
     /// Message for the user.
-    pub(super) system_message: Option<String>,
+    pub system_message: Option<String>,
 }
 
 /// The decision of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum HookVerdict {
+pub enum HookVerdict {
+    /// The action is allowed without a question.
     Allow,
+    /// The user is asked.
     Ask,
+    /// The action is blocked.
     Block,
 }
 
@@ -83,7 +96,7 @@ impl From<WrittenVerdict> for HookVerdict {
 
 impl HookDecision {
     /// Reads the answer of a hook. The error describes the failure.
-    pub(super) fn read(event: HookEvent, finished: &FinishedCommand) -> Result<Self, String> {
+    pub fn read(event: HookEvent, finished: &FinishedCommand) -> Result<Self, String> {
         match finished.code {
             0 => Self::from_output(event, finished.stdout.trim()),
             BLOCK => {
@@ -96,7 +109,7 @@ impl HookDecision {
     }
 
     /// Reads the answer of a command that has to give one: its output is empty or an object.
-    pub(super) fn read_strict(finished: &FinishedCommand) -> Result<Self, String> {
+    pub fn read_strict(finished: &FinishedCommand) -> Result<Self, String> {
         let output = finished.stdout.trim();
         match finished.code {
             0 if output.is_empty() => Ok(Self::default()),
