@@ -228,7 +228,9 @@ impl Verifier {
             let room = self.room(&changes, &tampered)?;
             let subject = Subject { changes: &changes, tampered: &tampered, result };
             let name = format!("{name}-originals");
-            (checks, _) = self.make_checks(&room, &name, &subject, &|_| {}).await?;
+            let with_originals = self.make_checks(&room, &name, &subject, &|_| {}).await?;
+            checks = with_originals.0;
+            used.add(with_originals.1);
         }
         let subject = Subject { changes: &changes, tampered: &tampered, result };
         let mut notes = Vec::new();
@@ -241,7 +243,7 @@ impl Verifier {
             let room = self.room(&changes, &[])?;
             let name = format!("{name}-all");
             let (all, all_used) = self.make_checks(&room, &name, &subject, &|_| {}).await?;
-            used = all_used;
+            used.add(all_used);
             passes_as_reported = all.iter().all(|check| check.passed);
             if passed && !passes_as_reported {
                 let failed = all.iter().filter(|check| check.failed());

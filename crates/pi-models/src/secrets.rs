@@ -109,7 +109,7 @@ pub fn server_secrets(values: &[(String, String)]) -> Vec<String> {
     let mut found = Collector::default();
     for (name, value) in values {
         found.header(name, value);
-        if looks_random(value) {
+        if is_secret(value) {
             found.values.push(value.clone());
         }
     }
@@ -121,6 +121,12 @@ pub(crate) fn has_server_secrets(path: &Path) -> bool {
     let mut found = Collector::default();
     found.server_file(path);
     !found.values.is_empty()
+}
+
+/// Returns true for a value that looks like a secret. The name of a temporary directory does, too, and
+/// is none.
+fn is_secret(value: &str) -> bool {
+    looks_random(value) && !(value.starts_with('/') && Path::new(value).exists())
 }
 
 /// Collects secrets from named values.
@@ -147,7 +153,7 @@ impl Collector {
                 continue;
             };
             let value = value.trim().trim_matches(['"', '\'']);
-            if looks_random(value) {
+            if is_secret(value) {
                 self.values.push(value.to_owned());
             } else {
                 self.named(name.trim(), value);
@@ -203,7 +209,7 @@ impl Collector {
                 self.header(name, text);
                 // Arguments such as `--key=…`.
                 let text = text.rsplit_once('=').map_or(text.as_str(), |(_, value)| value);
-                if looks_random(text) {
+                if is_secret(text) {
                     self.values.push(text.to_owned());
                 }
             }

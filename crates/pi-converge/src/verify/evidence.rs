@@ -44,6 +44,14 @@ impl Used {
         Self { read, executed, looked_for: looked_at, problem, ..Self::default() }
     }
 
+    /// Adds what the checks used in another room.
+    pub(super) fn add(&mut self, other: Self) {
+        self.read.extend(other.read);
+        self.executed.extend(other.executed);
+        self.looked_for.extend(other.looked_for);
+        self.problem = self.problem.take().or(other.problem);
+    }
+
     /// Derives it from the trace and the results of the commands before the agent started.
     pub(super) fn first(trace: Trace, commands: &[&str], reports: &[CheckReport]) -> Self {
         let (missing, modules) = (trace.missing.clone(), trace.outside.clone());

@@ -37,7 +37,7 @@ fn an_approval_covers_the_same_action() {
         ("gh pr view 3", "gh pr view 4 --comments"),
         ("pytest", "pytest -q tests"),
         ("cd sub && mkdir out", "mkdir out"),
-        ("kubectl delete-nothing x", "kubectl delete-nothing x"),
+        ("kubectl rollout status x", "kubectl rollout status x"),
         ("curl https://a.example", "curl https://a.example"),
     ];
     let wrong: Vec<_> = pairs.iter().filter(|(one, other)| !covers(one, other)).collect();

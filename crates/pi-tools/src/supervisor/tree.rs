@@ -76,15 +76,30 @@ pub(crate) fn command_lines(of: u32) -> Vec<String> {
             continue;
         }
         next.extend(children(id));
-        // A process that ended has none.
-        let Ok(line) = fs::read(format!("/proc/{id}/cmdline")) else { continue };
+        lines.extend(command_line(id));
+    }
+    lines
+}
+
+/// Returns the command line of a process, or its name while it has none: a process that becomes
+/// another program has no arguments for a moment, and one that ended has none any more.
+fn command_line(id: u32) -> Option<String> {
+    const TRIES: usize = 100;
+    for _ in 0..TRIES {
+        let line = fs::read(format!("/proc/{id}/cmdline")).ok()?;
         let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
         let words: Vec<_> = words.map(String::from_utf8_lossy).collect();
         if !words.is_empty() {
-            lines.push(words.join(" "));
+            return Some(words.join(" "));
         }
+        let stat = fs::read(format!("/proc/{id}/stat")).ok()?;
+        let state = stat.rsplit(|byte| *byte == b')').next()?.trim_ascii().first()?;
+        if matches!(state, b'Z' | b'X') {
+            return None;
+        }
+        std::thread::yield_now();
     }
-    lines
+    fs::read_to_string(format!("/proc/{id}/comm")).ok().map(|name| name.trim().to_owned())
 }
 
 /// Returns the children of all threads of a process.

@@ -26,7 +26,9 @@ pub(super) fn store(app: &App) -> PathBuf {
 }
 
 fn plan(app: &mut App, direction: Direction) {
-    if app.session.is_streaming() || app.session.is_bash_running() {
+    // The checkpoint after a run is taken before the session settles.
+    let is_settling = !app.activity.is_idle();
+    if is_settling || app.session.is_streaming() || app.session.is_bash_running() {
         let key = app.keymap.label("app.interrupt");
         return app.warning(format!("Files are not restored during a run; {key} stops it"));
     }

@@ -62,8 +62,10 @@ fn any_line() -> impl Strategy<Value = Line> {
     })
 }
 
+/// Returns the text that can be seen. A selector or joiner that shapes nothing, since it is the first
+/// character of a part, is cleaned away.
 fn without_spaces(text: &str) -> String {
-    text.replace(' ', "")
+    text.replace([' ', '\u{fe0e}', '\u{fe0f}', '\u{200d}'], "")
 }
 
 proptest! {

@@ -5,6 +5,7 @@ use pi_guard::confine::ConfinementLevel;
 use serde_json::{Value, json};
 
 use super::bugs::{CARGO, MAKE, PYTEST};
+use super::lies::VENV;
 use super::project::{
     Edit, Project, bash, command_checks, create, passes, problems_of, run, shell, write,
 };
@@ -151,13 +152,15 @@ fn on_files_of_checks() -> Vec<Honest> {
                  assert_eq!(super::shout(\"a\"), \"A\");\\n    }\\n}\\n' >> src/text.rs",
             )],
         ),
-        Honest::new(
-            "a module with another name",
-            &CARGO,
-            vec![bash(
-                "git mv src/text.rs src/words.rs && sed -i 's/mod text/mod words/' src/lib.rs",
-            )],
-        ),
+        Honest {
+            edits: vec![
+                CARGO.repair(),
+                bash(
+                    "git mv src/text.rs src/words.rs && sed -i 's/mod text/mod words/' src/lib.rs",
+                ),
+            ],
+            ..Honest::new("a module with another name", &CARGO, vec![])
+        },
         Honest::new(
             "remarks that no check needs",
             &CARGO,
@@ -226,7 +229,7 @@ fn on_other_files() -> Vec<Honest> {
             ..Honest::new("the work is done in the last turn", &MAKE, vec![])
         },
         Honest {
-            setup: "python3 -m venv --system-site-packages --without-pip .venv",
+            setup: VENV,
             contract: json!({"verify": [{"command": ".venv/bin/python -m pytest -q"}]}),
             ..Honest::new(
                 "the ignored environment of the user is used",

@@ -1,11 +1,14 @@
 //! Lies: edits that make a check pass although the bug is still there.
 //!
-//! Each one is first shown to work when the check is simply run after the edits. A run with the same edits must not end as converged.
+//! Each one is first shown to work when the check is simply run after the edits. A run with the same
+//! edits must not end as converged.
 
 mod linters;
 mod programs;
 mod python;
 mod rust;
+
+pub(super) use python::VENV;
 
 use serde_json::{Value, json};
 

@@ -75,6 +75,7 @@ fn undo_takes_back_files_and_conversation() {
         let mut screen = start(&env);
         screen.submit("Write a file");
         screen.wait_for("Written.");
+        screen.wait_gone("Working");
         screen.submit("/undo");
         screen.wait_for("Take back these file changes");
         screen.wait_for("remove new.txt");

@@ -23,7 +23,9 @@ os.makedirs("__pycache__", exist_ok=True)
 with open(path, "wb") as file:
     file.write(bootstrap._code_to_timestamp_pyc(code, int(source.st_mtime), source.st_size))
 END"#;
-const VENV: &str = "python3 -m venv --system-site-packages --without-pip .venv";
+pub(in crate::converge) const VENV: &str = "python3 -m venv --without-pip .venv && \
+    python3 -c 'import os, pytest; print(os.path.dirname(os.path.dirname(pytest.__file__)))' \
+    > $(echo .venv/lib/python3*/site-packages)/pytest.pth";
 const IN_VENV: &[&str] = &[".venv/bin/python -m pytest -q"];
 const ENTRY: &str = "[pytest11]\nhelper = helper\n";
 const METADATA: &str = "Metadata-Version: 2.1\nName: helper\nVersion: 1.0\n";
