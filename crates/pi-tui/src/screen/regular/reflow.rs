@@ -103,13 +103,30 @@ impl RegularScreen {
     }
 
     /// Receives the place of the terminal's cursor, from 0.
-    pub fn cursor_reported(&mut self, row: usize, _column: usize) {
+    pub fn cursor_reported(&mut self, row: usize, column: usize) {
         if self.questions > 0 {
             self.questions -= 1;
-            if self.questions == 0 {
+            if self.questions == 0 && self.is_cursor_lost(row, column) {
+                self.start_anew();
+            } else if self.questions == 0 {
                 self.reflow(Some(row));
             }
         }
+    }
+
+    /// Returns true if the text at the cursor is in the scrollback: tmux then puts the cursor into the
+    /// upper left corner.
+    fn is_cursor_lost(&self, row: usize, column: usize) -> bool {
+        let wrapped = self.cursor.column.unwrap_or(0) % self.size.columns;
+        self.reflows && (row, column) == (0, 0) && wrapped != 0 && self.cursor.row > 0
+    }
+
+    /// Starts below all that was written. What is above is unknown and stays, also if the terminal
+    /// grows and shows it again.
+    fn start_anew(&mut self) {
+        self.position = self.end_of_rows();
+        self.history.clear();
+        self.erase_from(0);
     }
 
     /// Gives up waiting for the place of the cursor, and assumes that the end of the document is at
@@ -174,6 +191,11 @@ impl RegularScreen {
         lines.truncate(index);
         let surplus = lines.len().saturating_sub(HISTORY);
         self.history = lines.drain(surplus..).collect();
+        self.erase_from(above);
+    }
+
+    /// Begins the next frame some rows above the cursor, and erases what is there and below.
+    fn erase_from(&mut self, above: usize) {
         self.rows.clear();
         self.cursor = Cursor::default();
         self.prelude.clear();

@@ -300,6 +300,40 @@ fn every_line_is_in_the_history_once_after_resizes() {
     assert_eq!(all, wanted);
 }
 
+/// When the row of the cursor leaves the screen, tmux puts the cursor into the upper left corner. Rows
+/// of the dock are in the scrollback then, between lines of the document.
+#[test]
+fn a_cursor_that_tmux_moved_does_not_double_lines() {
+    let mut stage = Stage::new(40, 12);
+    for number in 0..20 {
+        push(&mut stage.blocks, &format!("line {number}"));
+    }
+    let panel = |rows: usize| {
+        let mut dock = vec![Line::plain("----"), Line::plain("> ")];
+        dock[1].caret = Some(2);
+        dock.resize_with(rows, || Line::plain("row of a panel"));
+        dock
+    };
+    stage.dock = panel(11);
+    stage.start_at_beginning();
+    stage.draw();
+    // The panel was wrapped in a narrow terminal, and its first rows left the screen.
+    stage.terminal.resize(20, 6);
+    let scrolled = format!("\x1b[6;1H{}\x1b[H", "\n".repeat(4));
+    stage.terminal.feed(scrolled.as_bytes());
+    stage.dock = panel(6);
+    stage.resize(20, 6);
+    stage.dock = panel(11);
+    stage.resize(40, 24);
+    stage.resize(40, 40);
+    let history = stage.history();
+    for number in 0..20 {
+        let wanted = format!("line {number}");
+        let count = history.iter().filter(|line| **line == wanted).count();
+        assert_eq!(count, 1, "{wanted}\n{}", history.join("\n"));
+    }
+}
+
 #[test]
 fn a_resize_while_an_answer_is_streamed_loses_nothing() {
     let mut stage = Stage::new(40, 10);
