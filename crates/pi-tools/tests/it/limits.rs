@@ -83,8 +83,12 @@ async fn a_memory_hog_ends_at_the_limit_of_memory() {
     if !has_control_groups().await {
         return;
     }
-    // Several processes together.
-    let hog = "for i in 1 2 3 4; do head -c 60M /dev/zero | tail -n 1 > /dev/null & done; wait";
+    // Several processes together: each holds its memory until all of them have asked for it.
+    let hog = "mkfifo full go; exec 8<>full 9<>go; \
+        for i in 1 2 3 4; do \
+          { head -c 60M /dev/zero; echo >&8; read -r _ <&9; } | tail -n 1 > /dev/null & \
+        done; \
+        for i in 1 2 3 4; do read -r _ <&8; done; echo $'\\n\\n\\n' >&9; wait; rm full go";
     let hog = &format!("{WAIT} {hog}");
     for result in results(|limits| limits.memory = Some(128 << 20), |_, _| {}, hog).await {
         let note = "[The command reached its limit of 128 MB of memory, and a process was killed.]";
