@@ -141,7 +141,7 @@ impl<S: 'static> Panels<S> {
         if panel.update() {
             self.lines.clear();
         }
-        Some(self.lines.get(view, || panel.render(view)))
+        Some(self.lines.get(view, || fitted(panel.render(view), view)))
     }
 
     /// Passes input to the panel that is shown.
@@ -154,6 +154,39 @@ impl<S: 'static> Panels<S> {
         self.lines.clear();
         Some((*id, panel.handle(input, keymap)))
     }
+}
+
+/// Rows of the screen that are not for a panel: the footer and the last row of the transcript.
+const OTHER_ROWS: usize = 3;
+/// A screen with fewer rows is small.
+const SMALL: usize = 24;
+
+/// Leaves out empty lines, then borders, then the hints at the end, as far as a panel is higher than a
+/// small screen: without that, its title would be above the screen.
+pub(super) fn fitted(mut lines: Vec<Line>, view: View<'_>) -> Vec<Line> {
+    if view.rows >= SMALL {
+        return lines;
+    }
+    let most = view.rows.saturating_sub(OTHER_ROWS).max(1);
+    let is_border = |line: &Line| {
+        let text = line.text();
+        let mut characters = text.trim().chars().peekable();
+        characters.peek().is_some() && characters.all(|character| character == '─')
+    };
+    let is_empty = |line: &Line| line.caret.is_none() && line.text().trim().is_empty();
+    for is_spare in [&is_empty as &dyn Fn(&Line) -> bool, &is_border] {
+        for at in (0..lines.len()).rev() {
+            if lines.len() > most && is_spare(&lines[at]) {
+                lines.remove(at);
+            }
+        }
+    }
+    let is_needed =
+        |line: &Line| line.caret.is_some() || line.text().trim().starts_with(['→', '›']);
+    while lines.len() > most && lines.last().is_some_and(|line| !is_needed(line)) {
+        lines.pop();
+    }
+    lines
 }
 
 /// A panel whose answers become effects.
@@ -195,5 +228,31 @@ where
 
     fn next_change(&self) -> Option<Instant> {
         self.panel.next_change()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panel_keeps_title_and_selection_on_a_small_screen() {
+        let theme = pi_tui::Theme::plain();
+        let texts = ["────", "", "Title", "", "→ one", "  two", "", "enter selects", "────"];
+        let lines = || texts.iter().map(|text| Line::plain(*text)).collect::<Vec<_>>();
+        for (rows, expected) in [
+            (24, &texts[..]),
+            (12, &texts[..]),
+            (11, &["────", "", "Title", "", "→ one", "  two", "enter selects", "────"]),
+            (8, &["────", "Title", "→ one", "  two", "enter selects"]),
+            (7, &["Title", "→ one", "  two", "enter selects"]),
+            (5, &["Title", "→ one"]),
+            (1, &["Title", "→ one"]),
+        ] {
+            let view = View { width: 20, rows, theme: &theme };
+            let fitted: Vec<String> =
+                fitted(lines(), view).iter().map(|line| line.text().clone()).collect();
+            assert_eq!(fitted, expected, "{rows}");
+        }
     }
 }

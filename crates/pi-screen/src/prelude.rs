@@ -13,7 +13,7 @@ use pi_tui::{Blocks, View};
 
 use super::display::{Answered, Display};
 use super::keyboard::Keyboard;
-use super::panel::{Panel, PanelEvent};
+use super::panel::{Panel, PanelEvent, fitted};
 use super::preferences::Preferences;
 use super::program::{Program, StartError};
 use super::signals::{Signal, Signals};
@@ -87,7 +87,7 @@ impl Prelude {
                 let theme = themes.current();
                 let view = View { width: size.columns, rows: size.rows, theme: &theme };
                 panel.update();
-                let lines = panel.render(view);
+                let lines = fitted(panel.render(view), view);
                 self.display.draw(&mut blocks, &lines, &[], view, now);
             }
             let mut decoded = Vec::new();

@@ -28,6 +28,8 @@ pub struct Program {
     pub prompt_hint: fn(&PromptError) -> Option<String>,
     /// Returns a page of the documentation in Markdown, by its name.
     pub help_topic: fn(&str) -> Option<&'static str>,
+    /// Returns the names of all pages of the documentation.
+    pub help_topics: fn() -> Vec<&'static str>,
     /// Returns what the user can do about a package that could not be changed.
     pub package_hint: fn(&PackageError) -> Option<String>,
 }

@@ -152,6 +152,14 @@ impl Transcript {
         }
     }
 
+    /// Stops the time of a call while the user is asked about it, and lets it go on.
+    pub(super) fn call_waits(&mut self, id: &str, is_waiting: bool) {
+        match is_waiting {
+            true => self.calls.ask(id, &mut self.page),
+            false => self.calls.answered(id, &mut self.page),
+        }
+    }
+
     /// Shows an event of the session. Events that are not about the transcript change nothing.
     pub(super) fn on_event(&mut self, event: &SessionEvent) {
         let (page, calls) = (&mut self.page, &mut self.calls);

@@ -33,13 +33,15 @@ pub(crate) fn apply(app: &mut App, request: UiRequest) {
             notify::blocked(app, dialog.title());
             let (reply, chosen) = oneshot::channel();
             let panel = DialogPanel::new(dialog, timeout, reply, &app.keymap);
-            show(app, panel, chosen, answer, timeout);
+            show(app, panel, chosen, answer, timeout, None);
         }
         UiRequest::Approve { request, answer } => {
             notify::blocked(app, "An action needs your approval");
             let (reply, chosen) = oneshot::channel();
+            let call = request.tool_call_id.clone();
+            app.transcript.call_waits(&call, true);
             let panel = ApprovalPanel::new(*request, reply, &app.keymap);
-            show(app, panel, chosen, answer, None);
+            show(app, panel, chosen, answer, None, Some(call));
         }
         UiRequest::Custom { factory, options, answer } => {
             mounts::custom(app, factory, &options, answer);
@@ -60,13 +62,15 @@ pub(crate) fn apply(app: &mut App, request: UiRequest) {
     }
 }
 
-/// Shows a panel until it is answered, its time is over, or no one waits for the answer.
+/// Shows a panel until it is answered, its time is over, or no one waits for the answer. `call` is the
+/// tool call that it is about.
 fn show<T: 'static>(
     app: &mut App,
     panel: impl Panel + 'static,
     chosen: oneshot::Receiver<Option<T>>,
     mut answer: oneshot::Sender<Option<T>>,
     timeout: Option<Duration>,
+    call: Option<String>,
 ) {
     let id = app.panels.open(panel);
     let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -81,6 +85,9 @@ fn show<T: 'static>(
     };
     app.tasks.spawn(wait, move |app, ()| {
         app.panels.close(id);
+        if let Some(call) = call {
+            app.transcript.call_waits(&call, false);
+        }
     });
 }
 

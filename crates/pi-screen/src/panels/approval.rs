@@ -1,4 +1,4 @@
-//! The question whether an action may run: why it is asked, what it is, and how far a yes reaches.
+//! The question whether an action may run: what it is, why it is asked, and how far a yes reaches.
 //!
 //! Nothing that was not shown can be approved: as long as lines are below, only a refusal counts.
 //! `content` lays the request out, this file handles keys.
@@ -40,8 +40,10 @@ pub(crate) struct ApprovalPanel {
     /// The first frame.
     shown: Option<Instant>,
     answer: Option<oneshot::Sender<Option<ApprovalDecision>>>,
-    /// The description, which may be long and depends only on the width.
+    /// The description, which may be long and depends only on the width; also without empty lines
+    /// between its parts.
     description: LineCache,
+    compact: LineCache,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +124,7 @@ impl ApprovalPanel {
             shown: None,
             answer: Some(answer),
             description: LineCache::default(),
+            compact: LineCache::default(),
         }
     }
 
@@ -184,20 +187,24 @@ impl ApprovalPanel {
         let title = content::title(&self.request, inside);
         let most = view.rows.saturating_sub(OTHER_ROWS).max(4);
         let request = &self.request;
-        let description = self.description.get(inside, || content::description(request, inside));
+        let description =
+            self.description.get(inside, || content::description(request, false, inside));
+        let compact = self.compact.get(inside, || content::description(request, true, inside));
+        let choices_in_line =
+            |is_read| content::choices_in_line(&self.choices, self.selected, is_read, inside);
         let answers = match self.reason {
             Some(_) => (2, 2),
-            None => {
-                (self.choices.len(), content::choices_in_line(&self.choices, true, inside).len())
-            }
+            None => (self.choices.len(), choices_in_line(true).len()),
         };
         // Borders, empty lines and hints.
         let frame = 2 + 3 + self.hints.lines(inside).len();
         let roomy = most.saturating_sub(frame + title.len() + answers.0);
         let small = most.saturating_sub(title.len() + answers.1);
         // The small form is for what it shows at once, and for small screens.
-        let is_roomy = roomy >= description.len() || roomy >= ROOMY && small < description.len();
+        let is_roomy = roomy >= description.len() || roomy >= ROOMY && small < compact.len();
         let rows = if is_roomy { roomy } else { small };
+        let has_room = is_roomy || small >= description.len();
+        let description = if has_room { description } else { compact };
         let mut body = title;
         if is_roomy {
             body.push(Line::new());
@@ -216,7 +223,7 @@ impl ApprovalPanel {
             None if is_roomy => {
                 body.extend(content::choices(&self.choices, self.selected, is_read, inside));
             }
-            None => body.extend(content::choices_in_line(&self.choices, is_read, inside)),
+            None => body.extend(choices_in_line(is_read)),
         }
         if !is_roomy {
             return indented(&body, view).collect();
@@ -273,9 +280,10 @@ impl Panel for ApprovalPanel {
             return self.choose(choice);
         }
         let Input::Key(key) = input else { return PanelEvent::Ignored };
-        if keymap.is(key, "tui.select.up") || typed(key) == Some('k') {
+        // The choices may stand side by side.
+        if keymap.is(key, "tui.select.up") || key.is("left") || typed(key) == Some('k') {
             self.move_by(false)
-        } else if keymap.is(key, "tui.select.down") || typed(key) == Some('j') {
+        } else if keymap.is(key, "tui.select.down") || key.is("right") || typed(key) == Some('j') {
             self.move_by(true)
         } else if keymap.is(key, "tui.select.confirm") {
             match self.choices.get(self.selected) {

@@ -55,7 +55,9 @@ impl DialogPanel {
             Dialog::Confirm { title, message } => {
                 let items = [("Yes", true), ("No", false)]
                     .map(|(label, yes)| Item::new(DialogAnswer::Confirmed(yes), label));
-                Kind::Question(Box::new(Question::new(&title, &message, items.into(), keymap)))
+                let question = Question::new(&title, &message, items.into(), keymap);
+                let permits = |answer: &DialogAnswer| *answer == DialogAnswer::Confirmed(true);
+                Kind::Question(Box::new(question.permitting(permits)))
             }
             Dialog::Input { title, placeholder } => {
                 let entry = Entry::new(&title, keymap);

@@ -10,6 +10,7 @@ use pi_tui::{Line, Token, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::dialog_frame::{Hints, framed, inner};
+use super::frame;
 
 /// Processes that are visible at once.
 const ROWS: usize = 8;
@@ -54,6 +55,7 @@ fn items(processes: &BackgroundProcesses) -> Vec<Item<BackgroundInfo>> {
 impl Panel<Answer> for ProcessList {
     fn render(&mut self, view: View<'_>) -> Vec<Line> {
         let inside = inner(view);
+        self.list.set_rows(frame::list_rows(ROWS, view));
         let title = Line::styled("Background processes", inside.theme.fg(Token::Accent).bold());
         let mut body = vec![Line::new(), title, Line::new()];
         body.extend(self.list.lines(inside));

@@ -6,6 +6,7 @@ use pi_tui::{Line, Token, View};
 
 use super::super::panel::{Panel, PanelEvent};
 use super::dialog_frame::{Hints, framed, inner};
+use super::frame;
 
 /// The providers that are visible at once.
 const ROWS: usize = 8;
@@ -73,6 +74,7 @@ impl ProviderList {
 impl Panel<Provider> for ProviderList {
     fn render(&mut self, view: View<'_>) -> Vec<Line> {
         let inside = inner(view);
+        self.list.set_rows(frame::list_rows(ROWS, view));
         let title = Line::styled(self.title, inside.theme.fg(Token::Accent).bold());
         let search = self.list.search_line(inside);
         let mut body = vec![Line::new(), title, Line::new(), search, Line::new()];

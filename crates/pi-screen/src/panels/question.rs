@@ -1,6 +1,9 @@
 //! A question with a list of answers.
+//!
+//! Answers that permit something count only when the whole text was shown: before, their key shows the
+//! next page of it.
 
-use pi_tui::input::{Input, Keymap};
+use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::list::{Item, ListEvent, SelectList};
 use pi_tui::{Line, Token, View, text};
 
@@ -24,6 +27,11 @@ pub(crate) struct Question<T> {
     hints: Hints,
     /// The answer of a user who cancels.
     on_cancel: Option<T>,
+    /// Returns true for an answer that permits something.
+    permits: fn(&T) -> bool,
+    /// All answers, and for each a word that stands for it where there is little room.
+    answers: Vec<T>,
+    words: Vec<&'static str>,
 }
 
 impl<T: Clone> Question<T> {
@@ -44,6 +52,9 @@ impl<T: Clone> Question<T> {
             [("↑↓", "navigate"), ("tui.select.confirm", "select"), ("tui.select.cancel", "cancel")];
         let keys = |action| keymap.label(action);
         Self {
+            answers: items.iter().map(|item| item.value.clone()).collect(),
+            words: Vec::new(),
+            permits: |_| false,
             title: title.to_owned(),
             message: message.to_owned(),
             list: SelectList::new(items, ROWS).with_columns(12, 60).with_letter_keys(),
@@ -52,6 +63,16 @@ impl<T: Clone> Question<T> {
             hints: Hints::new(keymap, &hints),
             on_cancel: None,
         }
+    }
+
+    /// Returns the question with answers that count only after the text was read.
+    pub(crate) fn permitting(self, permits: fn(&T) -> bool) -> Self {
+        Self { permits, ..self }
+    }
+
+    /// Returns the question with words for its answers, for screens with few rows.
+    pub(super) fn with_words(self, words: Vec<&'static str>) -> Self {
+        Self { words, ..self }
     }
 
     /// Returns the lines. `countdown` is the time that is left, in seconds.
@@ -84,13 +105,58 @@ impl<T: Clone> Question<T> {
         let inside = inner(view);
         let most = view.rows.saturating_sub(OTHER_ROWS).max(4);
         let answers = self.list.len();
-        // Lists that do not fit take one more row for the position.
-        self.list.set_rows(if answers <= most / 2 { answers } else { (most / 2 - 1).max(1) });
-        let list = self.list.lines(inside);
+        let list = if self.words.len() == self.answers.len() && answers > 0 {
+            self.line(inside)
+        } else {
+            // Lists that do not fit take one more row for the position.
+            self.list.set_rows(if answers <= most / 2 { answers } else { (most / 2 - 1).max(1) });
+            self.list.lines(inside)
+        };
+        // Rows without text are the first to go.
+        let head: Vec<Line> = head.iter().filter(|line| line.width() > 0).cloned().collect();
         let rows = most.saturating_sub(list.len());
-        let mut body = self.scroll.visible(head, rows, &self.scroll_keys, inside);
+        let mut body = self.scroll.visible(&head, rows, &self.scroll_keys, inside);
         body.extend(list);
         indented(&body, view).collect()
+    }
+
+    /// Returns the answers on one line, wrapped where that is too narrow: their numbers and words, the
+    /// selected one in brackets.
+    fn line(&self, view: View<'_>) -> Vec<Line> {
+        let theme = view.theme;
+        let selected = self.list.selected_index().unwrap_or_default();
+        let mut line = Line::new();
+        for (at, word) in self.words.iter().enumerate() {
+            if at > 0 {
+                line.push(" ", theme.fg(Token::Muted));
+            }
+            let (open, close, style) = match at == selected {
+                true => ("[", "]", theme.fg(Token::Accent)),
+                false => ("", "", theme.fg(Token::Text)),
+            };
+            line.push(open, style);
+            line.push((at + 1).to_string(), theme.fg(Token::Accent));
+            line.push(format!(":{word}{close}"), style);
+        }
+        text::wrap(&line, view.width)
+    }
+
+    /// Takes an answer. One that permits something is not taken before all was shown.
+    fn take(&mut self, answer: Option<T>) -> PanelEvent<T> {
+        match answer {
+            None => PanelEvent::Ignored,
+            Some(answer) if (self.permits)(&answer) && !self.scroll.is_read() => {
+                self.scroll.page_down();
+                PanelEvent::Changed
+            }
+            Some(answer) => PanelEvent::Close(Some(answer)),
+        }
+    }
+
+    /// Returns the answer that a key means by its number.
+    fn numbered(&self, key: &Key) -> Option<T> {
+        let digit = key.text.as_deref()?.parse::<usize>().ok()?;
+        self.answers.get(digit.checked_sub(1)?).cloned()
     }
 }
 
@@ -104,11 +170,14 @@ impl<T: Clone> Panel<T> for Question<T> {
         if self.scroll.handle(key, keymap) {
             return PanelEvent::Changed;
         }
+        if let Some(answer) = self.numbered(key) {
+            return self.take(Some(answer));
+        }
         match self.list.handle(key, keymap) {
-            ListEvent::Confirmed => match self.list.selected() {
-                Some(item) => PanelEvent::Close(Some(item.value.clone())),
-                None => PanelEvent::Ignored,
-            },
+            ListEvent::Confirmed => {
+                let answer = self.list.selected().map(|item| item.value.clone());
+                self.take(answer)
+            }
             ListEvent::Cancelled => PanelEvent::Close(self.on_cancel.take()),
             ListEvent::Moved => PanelEvent::Changed,
             _ => PanelEvent::Ignored,

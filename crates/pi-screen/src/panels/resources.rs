@@ -105,7 +105,7 @@ impl ResourcesPanel {
                 self.scope = SettingsScope::Project;
             }
             SettingsScope::User => {
-                self.problem = Some("the project is not trusted; see `pi trust`".to_owned());
+                self.problem = Some("the project is not trusted".to_owned());
                 return;
             }
         }
@@ -132,7 +132,7 @@ impl ResourcesPanel {
         lines.extend([Line::new(), self.list.search_line(view), Line::new()]);
         if self.list.is_empty() {
             let text = match self.list.items().is_empty() {
-                true => "  No packages with resources; install one with `pi install`",
+                true => "  No packages with resources are installed",
                 false => "  No resources match",
             };
             lines.push(Line::styled(text, muted));

@@ -10,7 +10,7 @@ pub(super) struct Scroll {
     /// Rows and lines at the last frame, for the keys.
     rows: usize,
     count: usize,
-    /// Lines from the first one on that were shown at this width without a gap.
+    /// Lines from the first one on that were shown without a gap, as long as they are the same lines.
     seen: usize,
     width: usize,
     /// Every line was shown.
@@ -28,8 +28,9 @@ impl Scroll {
         view: View<'_>,
     ) -> Vec<Line> {
         let rows = rows.max(2);
-        self.count = lines.len();
-        if std::mem::replace(&mut self.width, view.width) != view.width {
+        let is_other = (self.width, self.count) != (view.width, lines.len());
+        (self.width, self.count) = (view.width, lines.len());
+        if is_other {
             self.seen = 0;
         }
         if lines.len() <= rows {
@@ -65,20 +66,28 @@ impl Scroll {
         self.is_read
     }
 
+    /// Shows the next page.
+    pub(super) fn page_down(&mut self) {
+        self.first = (self.first + self.page()).min(self.last());
+    }
+
+    /// Returns the rows of a page. Of a few rows, none is shown twice.
+    fn page(&self) -> usize {
+        if self.rows > 5 { self.rows - 1 } else { self.rows.max(1) }
+    }
+
     /// Scrolls by a key. Returns false if the key does not scroll or everything is visible.
     pub(super) fn handle(&mut self, key: &Key, keymap: &Keymap) -> bool {
         if self.count <= self.rows {
             return false;
         }
-        // Of a few rows, none is shown twice.
-        let page = if self.rows > 5 { self.rows - 1 } else { self.rows.max(1) };
-        self.first = if keymap.is(key, "tui.select.pageDown") {
-            (self.first + page).min(self.last())
+        if keymap.is(key, "tui.select.pageDown") {
+            self.page_down();
         } else if keymap.is(key, "tui.select.pageUp") {
-            self.first.saturating_sub(page)
+            self.first = self.first.saturating_sub(self.page());
         } else {
             return false;
-        };
+        }
         true
     }
 

@@ -284,7 +284,7 @@ impl TreePanel {
 
 impl Panel<Answer> for TreePanel {
     fn render(&mut self, view: View<'_>) -> Vec<Line> {
-        self.selection.set_rows((view.rows / 2).max(LEAST_ROWS));
+        self.selection.set_rows(rows::visible(view).max(1));
         rows::panel(self, view)
     }
 

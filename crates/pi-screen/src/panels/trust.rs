@@ -20,6 +20,13 @@ pub(crate) enum Decision {
     Once { is_trusted: bool },
 }
 
+impl Decision {
+    /// Returns true if the project is used.
+    fn permits(&self) -> bool {
+        matches!(self, Self::Store { is_trusted: true, .. } | Self::Once { is_trusted: true })
+    }
+}
+
 /// Returns the question before the project is used. `files` are what it brings.
 pub(crate) fn before_start(
     directory: &Path,
@@ -35,12 +42,18 @@ pub(crate) fn before_start(
     );
     let store = |is_trusted| Decision::Store { directory: directory.to_owned(), is_trusted };
     let mut items = vec![Item::new(store(true), "Trust")];
-    items.extend(parent(directory));
+    let mut words = vec!["trust"];
+    if let Some(parent) = parent(directory) {
+        items.push(parent);
+        words.push("parent");
+    }
     items.push(Item::new(Decision::Once { is_trusted: true }, "Trust (this session only)"));
     items.push(Item::new(store(false), "Do not trust"));
     let once = Decision::Once { is_trusted: false };
     items.push(Item::new(once, "Do not trust (this session only)"));
-    Question::new(&title, &message, items, keymap)
+    words.extend(["once", "no", "no, once"]);
+    let question = Question::new(&title, &message, items, keymap);
+    question.permitting(Decision::permits).with_words(words)
 }
 
 /// Returns the question that shows the decision that applies and the stored one, and changes the
@@ -71,7 +84,7 @@ pub(crate) fn change(
         let forget = Decision::Forget { directory: path.clone() };
         items.push(Item::new(forget, "Remove the stored decision"));
     }
-    Question::new(&title, &message, items, keymap)
+    Question::new(&title, &message, items, keymap).permitting(Decision::permits)
 }
 
 /// Returns the choice to trust the parent directory. That of everything is not offered.
@@ -113,10 +126,14 @@ mod tests {
             ("down down enter", Some(Decision::Once { is_trusted: true })),
             ("up up enter", store("/home/user/proj", false)),
             ("\"k\" enter", Some(Decision::Once { is_trusted: false })),
+            ("\"1\"", store("/home/user/proj", true)),
+            ("\"4\"", store("/home/user/proj", false)),
             ("escape", None),
         ];
         for (keys, expected) in cases {
-            match press(&mut ask("/home/user/proj"), keys) {
+            let mut panel = ask("/home/user/proj");
+            shown(&mut panel, 70, 30);
+            match press(&mut panel, keys) {
                 PanelEvent::Close(decision) => assert_eq!(decision, expected, "{keys}"),
                 _ => panic!("{keys} closes the question"),
             }
@@ -134,8 +151,45 @@ mod tests {
                 all.push_str(&text);
                 press(&mut panel, "pageDown");
             }
-            for part in ["Trust project folder?", ".pi/extensions", "→ Trust"] {
+            for part in ["Trust project folder?", ".pi/extensions"] {
                 assert!(all.contains(part), "{width}x{rows} {part}\n{all}");
+            }
+            let has_answers = all.contains("→ Trust") || all.contains("[1:trust] 2:parent");
+            assert!(has_answers, "{width}x{rows}\n{all}");
+        }
+    }
+
+    /// The path and the first file are visible at once, and nothing is trusted before the last file
+    /// was. The key of an answer shows the next page until then.
+    #[test]
+    fn nothing_is_trusted_before_everything_was_shown() {
+        let files: Vec<PathBuf> = (0..30).map(|at| PathBuf::from(format!("file-{at}."))).collect();
+        for (width, rows) in [(40, 10), (40, 15), (60, 12), (80, 12), (80, 24), (120, 30)] {
+            for keys in ["enter", "\"1\"", "\"2\"", "\"3\""] {
+                let directory = Path::new("/home/user/proj");
+                let mut panel = before_start(directory, &files, &keymap());
+                assert!(matches!(press(&mut panel, keys), PanelEvent::Changed), "not shown yet");
+                let mut all = String::new();
+                for page in 0.. {
+                    assert!(page < 40, "{width}x{rows} {keys}\n{all}");
+                    let text = shown(&mut panel, width, rows);
+                    assert!(page > 0 || text.contains("/home/user/proj"), "{text}");
+                    all.push_str(&text);
+                    if let PanelEvent::Close(decision) = press(&mut panel, keys) {
+                        assert!(decision.is_some_and(|it| it.permits()));
+                        break;
+                    }
+                    if page == 0 {
+                        // One can always refuse.
+                        let mut panel = before_start(directory, &files, &keymap());
+                        shown(&mut panel, width, rows);
+                        assert!(matches!(press(&mut panel, "\"4\""), PanelEvent::Close(Some(_))));
+                    }
+                }
+                for file in &files {
+                    let file = file.display().to_string();
+                    assert!(all.contains(&file), "{width}x{rows} {keys} {file}\n{all}");
+                }
             }
         }
     }

@@ -11,6 +11,10 @@ use super::super::panel::{Panel, PanelEvent};
 
 /// The rows around the diff: two rules, the title, the position, the answers and the keys.
 const FRAME: usize = 8;
+/// Rows of the screen that are not for the panel: the footer and the last row of the transcript.
+const OTHER_ROWS: usize = 3;
+/// A screen with fewer rows is small: there are no rules and no line for the keys.
+const SMALL: usize = 16;
 
 /// A look at the changes, with a question. It answers with what moves.
 pub(crate) struct UndoPanel {
@@ -18,6 +22,7 @@ pub(crate) struct UndoPanel {
     diff: String,
     answers: SelectList<RewindScope>,
     keys: String,
+    scroll_keys: String,
     /// The first row of the diff that is shown.
     top: usize,
     /// Rows of the diff at the last frame: all of them, and those that were shown.
@@ -58,16 +63,16 @@ impl UndoPanel {
         keymap: &Keymap,
     ) -> Self {
         let label = |action| keymap.label(action);
+        let scroll_keys =
+            format!("{}/{}", label("tui.select.pageUp"), label("tui.select.pageDown"));
         let keys = format!(
-            "{} confirms · {} cancels · {}/{} scroll",
+            "{} confirms · {} cancels · {scroll_keys} scroll",
             label("tui.select.confirm"),
             label("tui.select.cancel"),
-            label("tui.select.pageUp"),
-            label("tui.select.pageDown"),
         );
         let answers = SelectList::new(answers, 3).with_columns(12, 60).with_letter_keys();
         let diff = preview.diff.clone();
-        Self { title, diff, answers, keys, top: 0, rows: 0, page: 1 }
+        Self { title, diff, answers, keys, scroll_keys, top: 0, rows: 0, page: 1 }
     }
 
     fn body(&self, view: View<'_>) -> Vec<Line> {
@@ -112,18 +117,29 @@ impl Panel<RewindScope> for UndoPanel {
         let body = self.body(view);
         self.rows = body.len();
         // The answers stay visible in a small window; the diff gives way.
-        let room = view.rows.saturating_sub(FRAME).min(view.rows / 2).max(1);
+        let is_small = view.rows < SMALL;
+        let room = match is_small {
+            // The title, the position and the answers.
+            true => view.rows.saturating_sub(OTHER_ROWS + 2 + self.answers.len()),
+            false => view.rows.saturating_sub(FRAME).min(view.rows / 2),
+        };
+        let room = room.max(1);
         self.page = room.min(body.len().max(1));
         self.top = self.top.min(self.rows.saturating_sub(self.page));
-        let mut lines = vec![rule.clone(), title];
+        let mut lines = if is_small { vec![title] } else { vec![rule.clone(), title] };
         lines.extend(body.into_iter().skip(self.top).take(self.page));
         if self.rows > self.page {
-            let shown = format!(" ({}/{})", self.top + self.page, self.rows);
+            let shown = match is_small {
+                true => format!(" ({}/{}) {}", self.top + self.page, self.rows, self.scroll_keys),
+                false => format!(" ({}/{})", self.top + self.page, self.rows),
+            };
             lines.push(Line::styled(shown, view.theme.fg(Token::Muted)));
         }
         lines.extend(self.answers.lines(view));
-        lines.push(Line::styled(format!(" {}", self.keys), view.theme.fg(Token::Dim)));
-        lines.push(rule);
+        if !is_small {
+            lines.push(Line::styled(format!(" {}", self.keys), view.theme.fg(Token::Dim)));
+            lines.push(rule);
+        }
         lines.into_iter().map(|line| text::truncate(&line, view.width, "…")).collect()
     }
 

@@ -1,6 +1,6 @@
 //! The tool calls that have not ended, by id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,6 +26,8 @@ pub(super) struct Calls {
     calls: HashMap<String, Placed>,
     /// Calls that have lost their block, because the page was built anew.
     detached: HashMap<String, SharedSlot<Card>>,
+    /// Calls about which the user is asked. The question may come before the event of the begin.
+    asked: HashSet<String>,
 }
 
 impl Calls {
@@ -93,7 +95,25 @@ impl Calls {
     ) {
         self.begin(id, name, page);
         self.complete(id, name, Arc::clone(arguments), page);
-        self.change(id, page, |card| card.begin(Instant::now()));
+        let is_asked = self.asked.contains(id);
+        self.change(id, page, |card| {
+            card.begin(Instant::now());
+            if is_asked {
+                card.ask(Instant::now());
+            }
+        });
+    }
+
+    /// Stops the time of a call while the user is asked about it.
+    pub(super) fn ask(&mut self, id: &str, page: &mut Page) {
+        self.asked.insert(id.to_owned());
+        self.change(id, page, |card| card.ask(Instant::now()));
+    }
+
+    /// Lets the time of a call go on.
+    pub(super) fn answered(&mut self, id: &str, page: &mut Page) {
+        self.asked.remove(id);
+        self.change(id, page, |card| card.answered(Instant::now()));
     }
 
     /// Ends a call with the message of its result.

@@ -24,6 +24,10 @@ pub(super) struct Card {
     started: Option<Instant>,
     /// Whole seconds since the beginning that are shown.
     elapsed: Duration,
+    /// The begin of a question to the user, and the time that earlier ones took: it is not that of the
+    /// call.
+    asked: Option<Instant>,
+    waited: Duration,
     took: Option<f64>,
     preview: Option<String>,
     has_begun: bool,
@@ -55,6 +59,8 @@ impl Card {
             progress: Progress::Pending,
             started: None,
             elapsed: Duration::ZERO,
+            asked: None,
+            waited: Duration::ZERO,
             took: None,
             preview: None,
             has_begun: false,
@@ -116,6 +122,18 @@ impl Card {
         }
     }
 
+    /// Stops the time of the call while the user is asked about it.
+    pub(super) fn ask(&mut self, now: Instant) {
+        self.asked.get_or_insert(now);
+    }
+
+    /// Lets the time of the call go on.
+    pub(super) fn answered(&mut self, now: Instant) {
+        if let Some(asked) = self.asked.take() {
+            self.waited += now.saturating_duration_since(asked);
+        }
+    }
+
     /// Sets the output so far. Updates that come after the result are late.
     pub(super) fn update(&mut self, output: &Arc<ToolOutput>) {
         if self.is_pending() {
@@ -144,19 +162,22 @@ impl Card {
 
     fn finish(&mut self, is_error: bool, ms: Option<f64>) {
         self.progress = if is_error { Progress::Error } else { Progress::Success };
-        self.took = ms.map(|ms| ms / 1000.0).or(self.took);
+        let waited = self.waited.as_secs_f64();
+        self.took = ms.map(|ms| (ms / 1000.0 - waited).max(0.0)).or(self.took);
         self.started = None;
     }
 
     /// Returns the time at which the shown time changes next, if one is shown.
     pub(super) fn next_tick(&self) -> Option<Instant> {
-        self.started.map(|started| started + self.elapsed + Duration::from_secs(1))
+        let started = self.started.filter(|_| self.asked.is_none())?;
+        Some(started + self.waited + self.elapsed + Duration::from_secs(1))
     }
 
     /// Moves the shown time; returns true if it changed.
     pub(super) fn tick(&mut self, now: Instant) -> bool {
         let Some(started) = self.started else { return false };
-        let elapsed = Duration::from_secs(now.saturating_duration_since(started).as_secs());
+        let elapsed = now.saturating_duration_since(started).saturating_sub(self.waited);
+        let elapsed = Duration::from_secs(elapsed.as_secs());
         std::mem::replace(&mut self.elapsed, elapsed) != elapsed
     }
 }

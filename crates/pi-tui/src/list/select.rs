@@ -88,6 +88,11 @@ impl<T> SelectList<T> {
         self.list.selected()
     }
 
+    /// Returns the place of the selected item among all items; none if no item matches.
+    pub fn selected_index(&self) -> Option<usize> {
+        self.list.selected_index()
+    }
+
     /// Returns the number of items that are shown or can be scrolled to.
     pub fn len(&self) -> usize {
         self.list.shown().len()

@@ -24,6 +24,7 @@ const PROGRAM: Program = Program {
     secrets: secrets::own,
     prompt_hint: hints::on_screen,
     help_topic: |name| Some(topics::find(name)?.page),
+    help_topics: || topics::TOPICS.iter().map(|topic| topic.name).collect(),
     package_hint: |error| error.hint(),
 };
 

@@ -39,10 +39,10 @@ pub(super) fn run(app: &mut App, topic: &str) {
     match (app.program.help_topic)(topic) {
         Some(page) => drop(app.transcript.push(Box::new(Document::new(page)))),
         None => {
-            let near = suggest::nearest(topic, TOPICS.iter().map(|(name, _)| *name));
+            let near = suggest::nearest(topic, (app.program.help_topics)().into_iter());
             let near = near.map(|near| format!("; did you mean /help {near}?"));
             let text = format!("There is no topic `{topic}`{}", near.unwrap_or_default());
-            app.error_with_hint(text, Some("`pi help` lists all topics".to_owned()));
+            app.error_with_hint(text, Some("/help lists the topics".to_owned()));
         }
     }
 }
@@ -66,7 +66,9 @@ fn overview(app: &App) -> Vec<Item> {
     let topic =
         |(name, about): &(&str, &str)| Item::Row(format!("/help {name}"), (*about).to_owned());
     items.extend(TOPICS.iter().map(topic));
-    items.push(Item::Note("`pi help` lists all topics.".to_owned()));
+    let mut others = (app.program.help_topics)();
+    others.retain(|other| TOPICS.iter().all(|(name, _)| name != other));
+    items.push(Item::Note(format!("More topics: {}", others.join(", "))));
     items
 }
 

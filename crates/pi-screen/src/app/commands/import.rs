@@ -25,7 +25,8 @@ pub(super) fn run(app: &mut App, argument: &str) {
         source.display()
     );
     let question =
-        Question::with_answers("Import a session?", &details, answers, false, &app.keymap);
+        Question::with_answers("Import a session?", &details, answers, false, &app.keymap)
+            .permitting(|is_wanted| *is_wanted);
     app.panels.open_then(question, move |app, is_wanted| {
         if is_wanted {
             import(app, source.clone());

@@ -3,5 +3,5 @@
 use crate::app::App;
 
 pub(super) fn run(app: &mut App, _argument: &str) {
-    app.status("No MCP servers are configured; add one with `pi mcp add`, then use /reload");
+    app.status("No MCP servers are configured; /help mcp describes mcp.json, /reload reads it");
 }

@@ -40,7 +40,8 @@ fn offer(app: &mut App, page: PathBuf) {
     let answers = vec![(true, "Publish"), (false, "Only keep the page")];
     let details = format!("Page: {}\nCommand: {command}", page.display());
     let question =
-        Question::with_answers("Publish this session?", &details, answers, false, &app.keymap);
+        Question::with_answers("Publish this session?", &details, answers, false, &app.keymap)
+            .permitting(|is_wanted| *is_wanted);
     app.panels.open_then(question, move |app, is_wanted| {
         if is_wanted {
             publish(app, command.clone(), page.clone());

@@ -84,8 +84,35 @@ fn a_change_is_shown_as_a_diff() {
     let (mut panel, _answer) = open(request);
     let text = shown(&mut panel, 60, 40);
     assert!(text.contains("-let a = 1;\n +let a = 2;\\u{202e}"), "{text}");
-    let (reason, change) = (text.find("not known to be safe"), text.find("-let a"));
-    assert!(reason < change, "{text}");
+    let (change, reason) = (text.find("-let a"), text.find("not known to be safe"));
+    assert!(change < reason, "{text}");
+}
+
+#[test]
+fn the_selected_choice_is_visible_in_a_line_too() {
+    let (mut panel, mut answer) = open(request("make"));
+    assert!(shown(&mut panel, 40, 12).contains(" s:session a:always [n:no] r:why"));
+    press(&mut panel, "up");
+    assert!(shown(&mut panel, 40, 12).contains(" [a:always] n:no"));
+    press(&mut panel, "left");
+    assert!(shown(&mut panel, 40, 12).contains(" [s:session] a:always"));
+    press(&mut panel, "right right enter");
+    assert_eq!(answer.try_recv().unwrap(), Some(ApprovalDecision::Deny { reason: None }));
+}
+
+#[test]
+fn parts_with_the_same_reason_share_a_line() {
+    let part = |what: &str| {
+        let scope = Scope::Script { text: what.to_owned() };
+        Part::new(what, Decision::Ask, "its effects are not known", scope)
+    };
+    let what = "./a\n./b\n./a";
+    let parts = vec![part("./a"), part("./b"), part("./a")];
+    let request = ApprovalRequest::new("bash", "call-1", what, "/home/user/proj", parts);
+    let (mut panel, _answer) = open(request);
+    let text = shown(&mut panel, 80, 40);
+    assert!(text.contains("- ./a, ./b: its effects are not known"), "{text}");
+    assert_eq!(text.matches("not known").count(), 1, "{text}");
 }
 
 #[test]
@@ -185,7 +212,8 @@ fn every_request_can_be_read_and_answered_at_every_size() {
             let first = shown(&mut panel, width, rows);
             panel.shown = Instant::now().checked_sub(UNREAD);
             assert!(first.starts_with([' ', '─']), "{case}\n{first}");
-            assert!(first.contains("no rule") || first.contains("not known"), "{case}\n{first}");
+            let begin: String = request.what.chars().take(8).collect();
+            assert!(first.contains(&begin), "{case}\n{first}");
             let (mut all, mut before) = (first.clone(), String::new());
             for _ in 0..200 {
                 let now = shown(&mut panel, width, rows);
@@ -199,6 +227,7 @@ fn every_request_can_be_read_and_answered_at_every_size() {
             }
             let last = all.split('\n').any(|line| line.contains("/home/user/proj"));
             assert!(last, "{case}\n{all}");
+            assert!(all.contains("no rule") || all.contains("not known"), "{case}\n{all}");
             for (letter, word) in [('y', "once"), ('n', "o")] {
                 let options =
                     before.lines().any(|line| line.contains(letter) && line.contains(word));

@@ -7,6 +7,7 @@ use pi_tui::input::Keymap;
 use pi_tui::text::rule;
 use pi_tui::{InputLine, Line, Style, Theme, Token, View, text};
 
+use super::super::frame;
 use super::age::age;
 use super::sessions::{ROWS, Row, Scope, Sessions, Sort};
 use super::{ResumePanel, State};
@@ -40,6 +41,8 @@ impl Keys {
 
 /// Returns the lines of the panel.
 pub(super) fn panel(panel: &mut ResumePanel, view: View<'_>) -> Vec<Line> {
+    let rows = frame::list_rows(ROWS, view);
+    panel.sessions.selection.set_rows(rows);
     let border = rule(view.width, view.theme.fg(Token::Accent));
     let mut lines = vec![border.clone(), Line::new()];
     if let State::Renaming { name, .. } = &mut panel.state {
@@ -143,14 +146,14 @@ fn list(panel: &ResumePanel, view: View<'_>) -> Vec<Line> {
             lines.push(line(panel, row, session, is_selected, now, view));
         }
     }
-    if let Some(text) = status(sessions) {
+    if let Some(text) = status(sessions, frame::list_rows(ROWS, view)) {
         lines.push(Line::styled(format!("  {text}"), muted));
     }
     lines
 }
 
 /// Returns the line below the rows.
-fn status(sessions: &Sessions) -> Option<String> {
+fn status(sessions: &Sessions, rows: usize) -> Option<String> {
     let query = sessions.query();
     if let Some(problem) = query.problem() {
         return Some(format!("The pattern is invalid: {problem}"));
@@ -164,7 +167,7 @@ fn status(sessions: &Sessions) -> Option<String> {
             parts.push("There are no sessions in this folder yet".to_owned());
         }
         0 => parts.push("There are no sessions yet".to_owned()),
-        count if count > ROWS => {
+        count if count > rows => {
             parts.push(format!("({}/{count})", sessions.selection.index() + 1));
         }
         _ => {}

@@ -13,6 +13,18 @@ const LEAST_TEXT: usize = 24;
 
 /// Rows of a screen on which hints are not wrapped.
 const SMALL: usize = 20;
+/// A screen with fewer rows has none for hints.
+const LOW: usize = 16;
+/// Entries that are visible at least, if the screen has room for them.
+const LEAST: usize = 5;
+/// Rows of the screen that are not for entries: title, search, position, footer and the last row of
+/// the transcript.
+const OTHER: usize = 6;
+
+/// Returns the number of entries that are visible at once.
+pub(super) fn visible(view: View<'_>) -> usize {
+    (view.rows / 2).max(LEAST).min(view.rows.saturating_sub(OTHER))
+}
 
 /// Texts that contain keys, which the user can change.
 pub(super) struct Hints {
@@ -75,7 +87,11 @@ pub(super) fn panel(panel: &mut TreePanel, view: View<'_>) -> Vec<Line> {
         for hint in [&panel.hints.first, &panel.hints.second] {
             let mut hint = frame::indented(hint, 2, dim, view);
             // On a small screen the entries need the rows.
-            hint.truncate(if view.rows < SMALL { 1 } else { hint.len() });
+            hint.truncate(match view.rows {
+                0..LOW => 0,
+                LOW..SMALL => 1,
+                _ => hint.len(),
+            });
             lines.extend(hint);
         }
         let mut search = Line::plain("  ");

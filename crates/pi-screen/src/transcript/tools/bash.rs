@@ -11,6 +11,9 @@ use crate::transcript::tool::{Call, Time, add_part, title_style};
 /// Rows of output in a collapsed box.
 const ROWS: usize = 5;
 
+/// Begins the result of a command that was denied. Its time is that of the question.
+const NOT_RUN: &str = "This was not run";
+
 /// Returns the content of the box.
 pub(in crate::transcript) fn body(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
     let theme = look.view.theme;
@@ -38,7 +41,9 @@ pub(in crate::transcript) fn body(call: &Call<'_>, look: Look<'_>) -> Vec<Line> 
         lines.extend(rows);
     }
     add_part(&mut lines, limits(call, look));
-    add_part(&mut lines, time(call, look));
+    if !text.starts_with(NOT_RUN) {
+        add_part(&mut lines, time(call, look));
+    }
     lines
 }
 

@@ -68,15 +68,20 @@ fn help_lists_commands_keys_and_topics_and_shows_a_topic() {
     );
     screen.wait_for("fake-1");
     screen.submit("/help");
-    for text in
-        ["/compact <instructions>", "/undo", "Searches the prompts", "/help troubleshooting"]
-    {
+    for text in [
+        "/compact <instructions>",
+        "/undo",
+        "Searches the prompts",
+        "/help troubleshooting",
+        "More topics: providers, logins, local-models",
+    ] {
         screen.wait_for(text);
     }
     screen.submit("/help themes");
     screen.wait_for("thinkingXhigh.");
-    screen.submit("/help scren");
-    screen.wait_for("did you mean /help screen?");
+    screen.wait_gone("`pi ");
+    screen.submit("/help local-modls");
+    screen.wait_for("did you mean /help local-models?");
     assert!(home.server.requests().is_empty());
 }
 
@@ -272,6 +277,100 @@ fn a_call_that_was_interrupted_is_shown_as_such() {
     drop(screen);
     let mut screen = start(&home, &["-c"]);
     screen.wait_for("(interrupted: there is no result)");
+}
+
+#[test]
+fn in_a_small_window_nothing_is_trusted_unseen() {
+    for (columns, rows) in [(40, 10), (60, 11), (80, 10)] {
+        let home = Home::new();
+        home.write("proj/.pi/settings.json", "{}");
+        home.write("proj/.pi/SYSTEM.md", "Be brief.");
+        home.write("proj/.pi/prompts/greet.md", "Say hello");
+        home.write("proj/.pi/extensions/last.ts", "export default () => {}");
+        let command = home.command(&["--tui-mode", "regular"]);
+        let mut screen = Screen::start(&command, Size::new(columns, rows), Profile::PLAIN);
+        screen.wait_for("Trust project folder?");
+        screen.wait_for("[1:trust]");
+        screen.wait_for("more");
+        // The key shows the rest before it trusts.
+        for _ in 0..20 {
+            if contains(&screen.emulator.rows(), ".pi/extensions") {
+                break;
+            }
+            screen.key("enter");
+            screen.settle(std::time::Duration::from_millis(50));
+            assert!(!home.path(".pi/agent/trust.json").exists(), "{}", screen.shown());
+        }
+        screen.wait_for(".pi/extensions");
+        for _ in 0..3 {
+            if !contains(&screen.emulator.rows(), "[1:trust]") {
+                break;
+            }
+            screen.key("enter");
+            screen.settle(std::time::Duration::from_millis(50));
+        }
+        screen.wait_for("%/128k");
+        assert!(home.path(".pi/agent/trust.json").exists());
+    }
+}
+
+/// Titles and selected rows of all lists are visible in a small window.
+#[test]
+fn lists_keep_their_titles_in_a_small_window() {
+    for mode in ["regular", "fullscreen"] {
+        for (columns, rows) in [(40, 10), (80, 12)] {
+            let edit = json!({ "call": "edit", "args": { "path": "a.txt", "edits": [
+                { "oldText": "line one", "newText": "line 1" },
+            ] } });
+            let home = Home::with_scripts(&json!({ "change": [[edit], [{ "text": "Done." }]] }));
+            let command = home.command(&["--tui-mode", mode]);
+            let mut screen = Screen::start(&command, Size::new(columns, rows), Profile::PLAIN);
+            screen.wait_for("%/128k");
+            screen.submit("change");
+            screen.wait_for("Done.");
+            let panels = [
+                ("/login", "authentication method", "→ Sign in with an"),
+                ("/tree", "Session Tree", "› "),
+                ("/resume", "Current Folder", "› "),
+                ("/thinking", "thinks (~8k tokens)", "→ "),
+                ("/undo", "Undo: change", "→ Take back these"),
+            ];
+            for (name, title, selected) in panels {
+                screen.submit(name);
+                screen.wait_for(title);
+                screen.wait_for(selected);
+                screen.key("escape");
+                screen.wait_gone(title);
+            }
+            screen.submit("/login");
+            screen.wait_for("authentication method");
+            screen.key("enter");
+            screen.wait_for("Select provider to sign in to");
+            screen.wait_for("→ OpenAI");
+        }
+    }
+}
+
+/// The time of a call is not that of the question about it.
+#[test]
+fn the_time_of_the_user_is_not_that_of_the_command() {
+    let home = Home::new();
+    let mut screen = start(&home, &["--profile", "careful", "--sandbox", "off"]);
+    for (key, took) in [("y", true), ("n", false)] {
+        screen.submit("bash-ok");
+        screen.wait_for("Allow bash?");
+        screen.settle(std::time::Duration::from_millis(1600));
+        screen.wait_for("Elapsed 0.0s");
+        screen.text(key);
+        screen.wait_gone("Allow bash?");
+        screen.wait_gone("escape stops");
+        let shown = screen.shown();
+        let last = shown.rsplit("$ ").next().unwrap_or_default();
+        assert_eq!(last.contains("Took 0."), took, "{shown}");
+        assert_eq!(last.contains("Took"), took, "{shown}");
+        screen.submit("/new");
+        screen.wait_gone("$ ");
+    }
 }
 
 #[test]
