@@ -401,9 +401,8 @@ fn help_topic(words: &[String]) -> Result<Request, Invalid> {
             let names = commands.iter().map(|command| command.name);
             let topics = TOPICS.iter().filter(|_| path.is_empty()).map(|topic| topic.name);
             let near = suggest::nearest(word, names.chain(topics));
-            let hint = near
-                .map_or_else(|| "see `pi help`".to_owned(), |near| format!("did you mean {near}?"));
-            let errors = vec![format!("unknown command or topic \"{word}\"; {hint}")];
+            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let errors = vec![format!("unknown command or topic \"{word}\"{near}")];
             return Err(Invalid { errors, path });
         };
         path.push(command.name);
