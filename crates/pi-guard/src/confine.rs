@@ -112,6 +112,7 @@ pub use pi_exec_watch::FileUse;
 pub use program_files::ProgramFiles;
 #[cfg(unix)]
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
+pub use roots::links_on_the_way;
 pub use seatbelt::seatbelt_profile;
 pub use trace::{Trace, Tracing};
 #[cfg(target_os = "linux")]
@@ -136,6 +137,10 @@ pub struct Confinement {
     /// these; the other protected paths are restored after each command.
     #[serde(default)]
     pub sealed: Vec<PathBuf>,
+    /// Links that lead to protected files. No mount can hold a link, so these are restored after each
+    /// command.
+    #[serde(default)]
+    pub links: Vec<PathBuf>,
     /// Paths that cannot be read.
     pub hidden: Vec<PathBuf>,
     /// The home of the user. If it is writable, its shell start-up files are protected.
@@ -257,6 +262,7 @@ impl Confinement {
             network,
             protected: protected::in_project(Protection::ReadOnly).map(PathBuf::from).collect(),
             sealed: Vec::new(),
+            links: Vec::new(),
             hidden: Vec::new(),
             home: None,
             secret_variables: Vec::new(),

@@ -195,9 +195,8 @@ impl Confined {
         if self.level == ConfinementLevel::None {
             return;
         }
-        if self.level == ConfinementLevel::Landlock {
-            self.kept.begin(&roots::plan(&self.confinement).unwrap_or_default());
-        }
+        let has_mounts = self.level != ConfinementLevel::Landlock;
+        self.kept.begin(&roots::plan(&self.confinement).unwrap_or_default(), has_mounts);
         // Commands cannot write what is behind a mount.
         let mut roots = self.confinement.roots();
         roots.retain(|root| !self.confinement.is_mounted(root));

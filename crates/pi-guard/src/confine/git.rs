@@ -94,18 +94,28 @@ pub(super) fn is_left_cover(path: &Path) -> bool {
 }
 
 /// Returns the paths to protect besides hooks and configuration of `repository`, a `.git`
-/// directory.
+/// directory. Some do not exist, and links may lead to them.
 pub(super) fn used_paths(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let Named { files, hooks } = named_paths(repository, home);
-    let mut found = [files, hooks].concat();
+    let Named { files, mut hooks, programs } = named_paths(repository, home);
+    let mut found = [files, hooks.clone(), programs].concat();
     let mut left = MOST_REPOSITORIES;
+    let before = found.len();
     submodules(&repository.join("modules"), DEEPEST, &mut left, &mut found);
+    hooks.extend(found.iter().skip(before).filter(|path| path.ends_with("hooks")).cloned());
+    found.extend(hooks.iter().flat_map(|hooks| linked_hooks(hooks)));
     for tree in children(&repository.join("worktrees")).take(MOST_REPOSITORIES) {
         found.extend(["commondir", "gitdir", "config.worktree"].map(|name| tree.join(name)));
     }
     found.extend(COVERS.map(|(name, _)| repository.join(name)));
-    found.retain(|path| path.exists() && !is_left_cover(path));
+    found.retain(|path| !is_left_cover(path));
     found
+}
+
+/// Returns the hooks in a directory that are links.
+fn linked_hooks(directory: &Path) -> Vec<PathBuf> {
+    let listed = fs::read_dir(directory).into_iter().flatten().flatten();
+    let links = listed.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.map(|entry| entry.path()).take(MOST_FILES).collect()
 }
 
 /// The paths that the configuration of a repository names, whether they exist or not.
@@ -115,12 +125,24 @@ pub(super) struct Named {
     pub(super) files: Vec<PathBuf>,
     /// Directories of hooks.
     pub(super) hooks: Vec<PathBuf>,
+    /// Programs that git runs: hooks that are links, and those of settings.
+    pub(super) programs: Vec<PathBuf>,
 }
 
-/// Returns the paths that the configuration of `repository` names.
+/// The files with settings of the user and of the machine, in the home and absolute.
+const GLOBAL: [&str; 2] = [".gitconfig", ".config/git/config"];
+const SYSTEM: &str = "/etc/gitconfig";
+
+/// Returns the paths that the configuration of `repository` names, and those that the configuration of
+/// the user names for every repository.
 pub(super) fn named_paths(repository: &Path, home: Option<&Path>) -> Named {
-    let mut hooks = Vec::new();
-    let mut files = vec![repository.join("config"), repository.join("config.worktree")];
+    let mut hooks = vec![repository.join("hooks")];
+    let mut programs = Vec::new();
+    let mut files = vec![repository.join("config")];
+    files.extend(home.iter().flat_map(|home| GLOBAL.map(|name| home.join(name))));
+    files.push(SYSTEM.into());
+    let own = files.len();
+    files.push(repository.join("config.worktree"));
     let mut at = 0;
     while at < MOST_FILES {
         let Some(file) = files.get(at).cloned() else { break };
@@ -128,20 +150,29 @@ pub(super) fn named_paths(repository: &Path, home: Option<&Path>) -> Named {
         let small = fs::metadata(&file).is_ok_and(|file| file.is_file() && file.len() < MOST_TEXT);
         let Some(bytes) = small.then(|| fs::read(&file).ok()).flatten() else { continue };
         for setting in config::parse(&String::from_utf8_lossy(&bytes)).0 {
-            let from = |base: &Path| match (setting.value.strip_prefix("~/"), home) {
+            let from = |base: &Path, text: &str| match (text.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
-                _ => base.join(&setting.value),
+                _ => base.join(text),
             };
+            // Hooks and programs run in the top directory of the work tree.
+            let top = repository.parent();
             match (setting.section.as_str(), setting.name.as_str()) {
-                ("include" | "includeif", "path") => files.extend(file.parent().map(from)),
-                // Hooks run in the top directory of the work tree.
-                ("core", "hookspath") => hooks.extend(repository.parent().map(from)),
-                _ => {}
+                ("include" | "includeif", "path") => {
+                    files.extend(file.parent().map(|base| from(base, &setting.value)));
+                }
+                ("core", "hookspath") => hooks.extend(top.map(|top| from(top, &setting.value))),
+                _ => {
+                    let words = config::words_of_program(&setting);
+                    programs.extend(words.filter_map(|word| Some(from(top?, word))));
+                }
             }
         }
     }
-    files.remove(0);
-    Named { files, hooks }
+    files.drain(..own);
+    programs.retain(|path| path.is_file());
+    programs.extend(hooks.iter().flat_map(|hooks| linked_hooks(hooks)));
+    hooks.remove(0);
+    Named { files, hooks, programs }
 }
 
 /// Adds hooks and configuration of the repositories below `directory`, whose names may contain
@@ -202,9 +233,8 @@ mod tests {
         let top = fs::canonicalize(top).unwrap();
         let mut names: Vec<String> = found
             .iter()
-            .map(|path| {
-                fs::canonicalize(path).unwrap().strip_prefix(&top).unwrap().display().to_string()
-            })
+            .filter_map(|path| fs::canonicalize(path).ok())
+            .map(|path| path.strip_prefix(&top).unwrap().display().to_string())
             .collect();
         names.sort();
         names.dedup();

@@ -7,6 +7,9 @@
 //! find the changed file: what they execute meanwhile is sealed instead
 //! ([`Confinement::sealed`](super::Confinement::sealed)).
 //!
+//! Mounts do better, but they cannot hold a link: the links that lead to protected files are kept and
+//! restored where there are mounts, too.
+//!
 //! Changes between commands are those of the user and stay.
 
 mod node;
@@ -63,16 +66,16 @@ struct Entry {
 }
 
 impl Kept {
-    /// Keeps the protected files of the roots before a command starts. While other commands run,
-    /// what was kept before them stays.
-    pub(super) fn begin(&self, roots: &[Root]) {
+    /// Keeps the protected files of the roots before a command starts; with mounts, only links. While
+    /// other commands run, what was kept before them stays.
+    pub(super) fn begin(&self, roots: &[Root], has_mounts: bool) {
         let mut state = lock(&self.0);
         if state.running == 0 {
             if state.is_open {
                 let found = state.compare();
                 state.pending.extend(found);
             }
-            state.entries = take(roots, &state.entries);
+            state.entries = take(roots, has_mounts, &state.entries);
         }
         state.running += 1;
         state.is_open = true;
@@ -122,14 +125,14 @@ impl Entry {
 
 /// Reads the protected paths. One that cannot be read, or is too large, is left out: Landlock then
 /// protects it, together with the directories above it.
-fn take(roots: &[Root], former: &[Entry]) -> Vec<Entry> {
+fn take(roots: &[Root], has_mounts: bool, former: &[Entry]) -> Vec<Entry> {
     let mut budget = Budget::default();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let settled = Stamp::at(now.saturating_sub(super::leftovers::SAME_TIME));
     let mut entries = Vec::new();
     for root in roots {
         let Ok(directory) = entry::open_root(&root.path) else { continue };
-        for path in root.restorable() {
+        for path in root.restorable(has_mounts) {
             let Ok(inside) = path.strip_prefix(&root.path) else { continue };
             let (Some(above), Some(name)) = (inside.parent(), inside.file_name()) else { continue };
             let is_same = |entry: &&Entry| entry.root == root.path && entry.inside == inside;

@@ -27,9 +27,9 @@ use pi_base::lock;
 use rustix::io::Errno;
 
 use self::entry::{Listing, Stamp};
-use self::repository::{Absent, Judge, Pointer, Repository};
+use self::repository::{Absent, Judge, Kind, Pointer, Repository};
 use super::git::Named;
-use super::roots::resolve_parent;
+use super::roots::resolve_missing;
 
 /// The work of one examination after a command, in directories.
 const USUAL: usize = 8_192;
@@ -150,6 +150,7 @@ struct State {
     trees: Vec<Tree>,
     /// The roots and the directory of temporary files.
     writable: Vec<PathBuf>,
+    temporary: Option<PathBuf>,
     /// Paths that commands cannot write.
     protected: Vec<PathBuf>,
     /// Paths that the repositories of the roots name and that did not exist.
@@ -202,15 +203,22 @@ impl Repositories {
         let started = Stamp::at(now.saturating_sub(SAME_TIME));
         let (protected, named) = protected_and_named();
         let absent = named.into_iter().flat_map(|named| {
-            let files = named.files.into_iter().map(|path| (path, true));
-            files.chain(named.hooks.into_iter().map(|path| (path, false)))
+            let lists = [
+                (named.files, Kind::Settings),
+                (named.hooks, Kind::Hooks),
+                (named.programs, Kind::Program),
+            ];
+            lists
+                .into_iter()
+                .flat_map(|(paths, kind)| paths.into_iter().map(move |path| (path, kind)))
         });
         let absent = absent
             .filter(|(path, _)| !path.exists())
-            .map(|(path, is_file)| Absent::new(resolve_parent(&path), is_file))
+            .map(|(path, kind)| Absent::new(resolve_missing(&path), kind))
             .collect();
         let writable = roots.iter().copied().chain(temporary).map(Path::to_owned).collect();
-        let new = state.insert(State { trees, writable, protected, absent, started });
+        let temporary = temporary.map(Path::to_owned);
+        let new = state.insert(State { trees, writable, temporary, protected, absent, started });
         new.examine(USUAL, false);
     }
 
@@ -244,6 +252,7 @@ impl State {
             let judge = Judge {
                 root: &place,
                 writable: &self.writable,
+                temporary: self.temporary.as_deref(),
                 protected: &self.protected,
                 started: self.started,
                 settled,

@@ -5,9 +5,10 @@
 
 mod plan;
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::ConfineError;
 #[cfg(target_os = "linux")]
@@ -32,6 +33,9 @@ pub(super) struct Root {
     pub sealed: Vec<PathBuf>,
     /// Files that do not exist and would decide what `git` runs, with a content that has no effect.
     pub covers: Vec<(PathBuf, &'static str)>,
+    /// Links on the way to protected paths. A mount would hold their targets, and not the links: they
+    /// are restored after a command.
+    pub links: Vec<PathBuf>,
 }
 
 impl Root {
@@ -70,11 +74,11 @@ impl Root {
         self.missing.iter().filter(could).cloned().collect()
     }
 
-    /// The protected paths that can be restored after a command.
+    /// The protected paths that can be restored after a command: with mounts, only links.
     #[cfg(target_os = "linux")]
-    pub(super) fn restorable(&self) -> impl Iterator<Item = &PathBuf> {
-        let all = self.present.iter().chain(&self.missing);
-        all.filter(|path| {
+    pub(super) fn restorable(&self, has_mounts: bool) -> impl Iterator<Item = &PathBuf> {
+        let all = self.present.iter().chain(&self.missing).filter(move |_| !has_mounts);
+        all.chain(&self.links).filter(|path| {
             !self.sealed.iter().any(|sealed| sealed.starts_with(path) || path.starts_with(sealed))
         })
     }
@@ -126,6 +130,41 @@ pub(super) fn real(path: &Path) -> Result<PathBuf, ConfineError> {
     Ok(real)
 }
 
+/// The most links on the way to a file.
+const MOST_LINKS: usize = 40;
+
+/// Returns the links on the way to a path, each in its real directory. A command that replaces one of
+/// them leads the path elsewhere.
+pub fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+    let names = |path: &Path| -> Vec<OsString> {
+        let is_name =
+            |part: &Component<'_>| matches!(part, Component::Normal(_) | Component::ParentDir);
+        let names = path.components().filter(is_name);
+        names.map(|part| part.as_os_str().to_owned()).rev().collect()
+    };
+    let (mut links, mut left, mut real) = (Vec::new(), names(path), PathBuf::from("/"));
+    while let Some(name) = left.pop() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&name);
+        let Ok(target) = fs::read_link(&next) else {
+            real = next;
+            continue;
+        };
+        links.push(next);
+        if links.len() > MOST_LINKS {
+            break;
+        }
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        left.extend(names(&target));
+    }
+    links
+}
+
 /// Resolves the links in a path that need not exist, except for the last component.
 pub(super) fn resolve_parent(path: &Path) -> PathBuf {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -133,6 +172,18 @@ pub(super) fn resolve_parent(path: &Path) -> PathBuf {
     };
     let real = fs::canonicalize(parent);
     real.unwrap_or_else(|_| resolve_parent(parent)).join(name)
+}
+
+/// Resolves the links in the path of a file that does not exist: at the end, too, as far as they lead
+/// to nothing.
+#[cfg(target_os = "linux")]
+pub(super) fn resolve_missing(path: &Path) -> PathBuf {
+    let mut path = resolve_parent(path);
+    for _ in 0..MOST_LINKS {
+        let (Ok(target), Some(parent)) = (fs::read_link(&path), path.parent()) else { break };
+        path = resolve_parent(&parent.join(target));
+    }
+    path
 }
 
 /// Fails if the temporary directory has become a link, which would decide where the next command

@@ -27,6 +27,8 @@ mod identities;
 #[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
+mod named_by_git;
+#[cfg(target_os = "linux")]
 mod places;
 #[cfg(target_os = "linux")]
 mod programs;

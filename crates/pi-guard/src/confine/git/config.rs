@@ -190,6 +190,15 @@ pub(in super::super) fn offences(text: &str) -> Vec<String> {
     offences
 }
 
+/// Returns the words of a setting that may be the program which git runs by itself, or its script. An
+/// alias runs only when the user calls it.
+pub(super) fn words_of_program(setting: &Setting) -> impl Iterator<Item = &str> {
+    let runs = setting.section != "alias" && !is_harmless(setting);
+    let value = if runs { setting.value.as_str() } else { "" };
+    let is_part = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
+    value.split(move |c| !is_part(c)).filter(|word| word.contains(char::is_alphanumeric))
+}
+
 fn is_harmless(setting: &Setting) -> bool {
     let Setting { section, subsection, name, value } = setting;
     if SECTIONS.contains(&section.as_str()) {

@@ -20,6 +20,8 @@ pub(super) struct Judge<'a> {
     pub(super) root: &'a Path,
     /// All directories that commands can write.
     pub(super) writable: &'a [PathBuf],
+    /// The directory of temporary files.
+    pub(super) temporary: Option<&'a Path>,
     pub(super) protected: &'a [PathBuf],
     pub(super) started: Stamp,
     /// Files that changed later may change again without another time of change.
@@ -251,24 +253,34 @@ impl Configuration {
     }
 }
 
-/// A path that the settings of a repository name and that did not exist: a file with more settings,
-/// or a directory of hooks.
+/// What git would find at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Settings,
+    Hooks,
+    Program,
+}
+
+/// A path that the settings or hooks of a repository name and that did not exist.
 #[derive(Debug)]
 pub(super) struct Absent {
     path: PathBuf,
-    configuration: Option<Configuration>,
+    kind: Kind,
+    configuration: Configuration,
     hooks: Hooks,
 }
 
 impl Absent {
-    pub(super) fn new(path: PathBuf, is_file: bool) -> Self {
-        let configuration = is_file.then(Configuration::default);
-        Self { path, configuration, hooks: Hooks::default() }
+    pub(super) fn new(path: PathBuf, kind: Kind) -> Self {
+        Self { path, kind, configuration: Configuration::default(), hooks: Hooks::default() }
     }
 
     pub(super) fn examine(&mut self, root: &OwnedFd, judge: &Judge<'_>, found: &mut Vec<Leftover>) {
         let (Some(place), Some(name)) = (self.path.parent(), self.path.file_name()) else { return };
         let Ok(inside) = place.strip_prefix(judge.root) else { return };
+        if judge.enforce {
+            disable_link(root, inside, judge, &self.path, found);
+        }
         let directory = match entry::open(root, inside) {
             Ok(directory) => directory,
             Err(error) => {
@@ -278,14 +290,42 @@ impl Absent {
                 return;
             }
         };
-        match &mut self.configuration {
-            Some(configuration) => {
+        match self.kind {
+            Kind::Settings => {
                 let name = name.to_string_lossy();
                 let here = Place { directory: &directory, path: place, is_known: true };
-                configuration.examine(&SETTINGS, &here, &name, judge, found);
+                self.configuration.examine(&SETTINGS, &here, &name, judge, found);
             }
-            None => self.hooks.examine(&directory, place, name, true, judge, found),
+            Kind::Hooks => self.hooks.examine(&directory, place, name, true, judge, found),
+            Kind::Program if judge.enforce => {
+                let reason = "run it, because a hook leads to it".to_owned();
+                disable(&directory, place, name, None, &reason, found);
+            }
+            Kind::Program => {}
         }
+    }
+}
+
+/// Renames a link through which a path exists now. There was none before the first command.
+fn disable_link(
+    root: &OwnedFd,
+    inside: &Path,
+    judge: &Judge<'_>,
+    path: &Path,
+    found: &mut Vec<Leftover>,
+) {
+    if fs::symlink_metadata(path).is_err() {
+        return;
+    }
+    let mut place = PathBuf::new();
+    for name in inside {
+        let Ok(directory) = entry::open(root, &place) else { return };
+        if entry::see(&directory, name).is_some_and(|seen| seen.kind == FileType::Symlink) {
+            let reason = "find settings or hooks through it".to_owned();
+            disable(&directory, &judge.root.join(&place), name, None, &reason, found);
+            return;
+        }
+        place.push(name);
     }
 }
 
@@ -293,7 +333,8 @@ impl Absent {
 #[derive(Debug)]
 pub(super) struct Pointer {
     is_known: bool,
-    seen: Option<Seen>,
+    /// The file or link, and the repository to which it led: a link on the way can change.
+    seen: Option<(Seen, Option<PathBuf>)>,
 }
 
 impl Pointer {
@@ -310,14 +351,17 @@ impl Pointer {
     ) {
         let name = OsStr::new(".git");
         let Some(seen) = entry::see(directory, name) else { return };
-        if self.seen == Some(seen) || judge.is_protected(&place.join(name)) {
+        if judge.is_protected(&place.join(name)) {
             return;
         }
-        let offences = repository_of(directory, place, &seen)
-            .map(|repository| offences_of(&repository, judge))
-            .unwrap_or_default();
+        let repository = repository_of(directory, place, &seen);
+        if self.seen.as_ref().is_some_and(|known| *known == (seen, repository.clone())) {
+            return;
+        }
+        let offences = repository.as_ref().map(|repository| offences_of(repository, judge));
+        let offences = offences.unwrap_or_default();
         if offences.is_empty() || !judge.is_suspect(&seen, self.is_known) {
-            self.seen = Some(seen);
+            self.seen = Some((seen, repository));
         } else {
             let reason =
                 format!("use a repository that runs programs: {}", cut_bytes(&offences, 200));
@@ -343,6 +387,10 @@ fn offences_of(repository: &Path, judge: &Judge<'_>) -> String {
     let common = fs::read_to_string(repository.join("commondir")).ok();
     let common = common.and_then(|text| fs::canonicalize(repository.join(text.trim_end())).ok());
     let common = common.unwrap_or_else(|| repository.to_owned());
+    // Nothing there is examined again.
+    if judge.temporary.is_some_and(|temporary| common.starts_with(temporary)) {
+        return "it is among the temporary files of commands".to_owned();
+    }
     let is_writable = judge.writable.iter().any(|root| common.starts_with(root));
     if !is_writable || judge.is_protected(&common.join("config")) {
         return String::new();

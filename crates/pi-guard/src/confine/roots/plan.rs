@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::super::{ConfineError, Confinement, git};
-use super::{Root, real};
+use super::{Root, links_on_the_way, real};
 use crate::protected::{self, Protection};
 
 /// Paths in a home that shells, desktops, git and ssh run or read programs from.
@@ -36,7 +36,7 @@ pub(in super::super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, Con
         for base in named.iter().copied().chain(home.as_deref()) {
             if base.starts_with(path) {
                 root.protect_configured(confinement, base)?;
-                root.protect_repository(confinement, base, home.as_deref())?;
+                root.protect_repository(confinement, base)?;
             }
         }
         // A root inside a protected path is protected.
@@ -53,6 +53,8 @@ pub(in super::super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, Con
         root.present.extend(inside);
         let sealed = confinement.sealed.iter().filter(|sealed| sealed.starts_with(path));
         root.sealed.extend(sealed.cloned());
+        let links = confinement.links.iter().filter(|link| link.starts_with(path));
+        root.links.extend(links.cloned());
         if let Some(home) = &home {
             root.protect_start_up_files(home);
         }
@@ -71,6 +73,7 @@ impl Root {
             absent: Vec::new(),
             sealed: Vec::new(),
             covers: Vec::new(),
+            links: Vec::new(),
         }
     }
 
@@ -98,16 +101,15 @@ impl Root {
         &mut self,
         confinement: &Confinement,
         base: &Path,
-        home: Option<&Path>,
     ) -> Result<(), ConfineError> {
         if !confinement.protected.iter().any(|protected| protected.ends_with(".git/config")) {
             return Ok(());
         }
         for repository in git::directories(base) {
-            let used = git::used_paths(&repository, home);
-            let real = used.iter().filter_map(|path| fs::canonicalize(path).ok());
-            let inside = real.filter(|path| path.starts_with(&self.path) && *path != self.path);
-            self.present.extend(inside);
+            let used = git::used_paths(&repository, confinement.home.as_deref());
+            for path in &used {
+                self.protect_used(path);
+            }
             let is_inside = repository.starts_with(&self.path) && repository != self.path;
             if is_inside && !repository.ends_with(".git") {
                 self.protect(&repository.join("config"))?;
@@ -118,6 +120,14 @@ impl Root {
             }
         }
         Ok(())
+    }
+
+    /// Adds a file or directory that exists, behind the links that lead to it.
+    fn protect_used(&mut self, path: &Path) {
+        let links = links_on_the_way(path).into_iter();
+        self.links.extend(links.filter(|link| link.starts_with(&self.path)));
+        let real = fs::canonicalize(path).ok();
+        self.present.extend(real.filter(|real| real.starts_with(&self.path) && *real != self.path));
     }
 
     fn protect_start_up_files(&mut self, home: &Path) {
@@ -172,7 +182,7 @@ impl Root {
         let present = self.present.clone();
         let is_inner =
             |path: &PathBuf| present.iter().any(|outer| path != outer && path.starts_with(outer));
-        for list in [&mut self.present, &mut self.missing, &mut self.absent] {
+        for list in [&mut self.present, &mut self.missing, &mut self.absent, &mut self.links] {
             list.retain(|path| !is_inner(path));
             list.sort();
             list.dedup();
