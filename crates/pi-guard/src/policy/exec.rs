@@ -347,7 +347,12 @@ impl Checker<'_> {
             let mut operands = harm::operands(arguments).filter_map(Word::literal).peekable();
             return operands.peek().is_some()
                 && !entry.has(Trait::Searches)
-                && operands.all(|text| (exec.is_new_file)(&absolute(text, cwd)));
+                && operands.all(|text| {
+                    // Older files may have been moved into a new directory.
+                    let path = absolute(text, cwd);
+                    let mut lost = (self.context.uncovered)(&path).into_iter();
+                    (exec.is_new_file)(&path) && lost.all(|file| (exec.is_new_file)(&file))
+                });
         }
         // Options before the subcommand name the directories that it works in.
         let before = command.words.len().saturating_sub(short.words.len());
@@ -419,6 +424,13 @@ mod tests {
             ("/usr/lib/git-core/git-push", &["git-push"], &[], Some(Forbid)),
             ("/usr/lib/git-core/git-pull", &["git-pull", "push"], &[], None),
             ("./x", &["./x", "push"], &["git"], Some(Forbid)),
+            // Versions that are installed side by side.
+            ("/usr/bin/git2.47", &["x", "push"], &[], Some(Forbid)),
+            ("/usr/bin/git2.47-x86_64-linux-gnu", &["x", "push"], &[], Some(Forbid)),
+            ("/usr/bin/GIT-2", &["x", "push"], &[], Some(Forbid)),
+            ("/usr/bin/gitk", &["gitk", "push"], &[], None),
+            ("/usr/bin/git2-tool2", &["git2tool", "push"], &[], Some(Forbid)),
+            ("/usr/bin/git2tool", &["git2tool", "push"], &[], None),
             ("./x", &["./x", "status"], &["git"], None),
             ("./x", &["git", "push"], &[], Some(Forbid)),
             ("/lib64/ld-linux-x86-64.so.2", &["ld", "/usr/bin/git", "push"], &[], Some(Forbid)),
@@ -447,6 +459,25 @@ mod tests {
         for (program, arguments, known_as, expected) in cases {
             let found = check(program, arguments, known_as).map(|part| part.decision);
             assert_eq!(found, *expected, "{program} {arguments:?}");
+        }
+    }
+
+    /// A new directory may have older files in it, which no checkpoint covers.
+    #[test]
+    fn new_directories_with_older_files_are_not_removed() {
+        let policy = Policy::new(Defaults::unattended().with_checkpoint(true));
+        let cwd = || PathBuf::from("/work");
+        let uncovered = |path: &Path| vec![path.join("data.db")];
+        let context = PolicyContext::new(Path::new("/work")).with_uncovered_files(&uncovered);
+        for (is_new, refused) in [
+            (&(|_: &Path| true) as &dyn Fn(&Path) -> bool, false),
+            (&|path: &Path| !path.ends_with("data.db"), true),
+            (&|_: &Path| false, true),
+        ] {
+            let arguments = ["rm", "-rf", "backup"].map(str::to_owned).to_vec();
+            let mut exec = Exec::new("/bin/rm".into(), arguments, &cwd);
+            exec.is_new_file = is_new;
+            assert_eq!(policy.check_exec(&exec, &context).is_some(), refused);
         }
     }
 

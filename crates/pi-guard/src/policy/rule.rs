@@ -93,15 +93,29 @@ impl CommandRule {
 }
 
 impl Program<'_> {
-    /// Returns true if this is the written or the real name of the program. Case is ignored, as some
-    /// file systems do.
+    /// Returns true if this is the written or the real name of the program, or that of a version of
+    /// it. Case is ignored, as some file systems do.
     fn is(&self, name: &str) -> bool {
         let real = self.real.as_ref().and_then(|path| path.to_str());
         [Some(self.written), real].into_iter().flatten().any(|path| {
             path.eq_ignore_ascii_case(name)
-                || !name.contains('/') && base_name(path).eq_ignore_ascii_case(name)
+                || !name.contains('/') && is_version(base_name(path), name)
         })
     }
+}
+
+/// Returns true if a file with this name is a program or one of its versions, as packages install
+/// them side by side: `perl5.36-x86_64-linux-gnu`, `python3.11`, `gcc-12`.
+fn is_version(file: &str, name: &str) -> bool {
+    let Some((start, rest)) = file.split_at_checked(name.len()) else { return false };
+    if !start.eq_ignore_ascii_case(name) {
+        return false;
+    }
+    let number = rest.strip_prefix('-').unwrap_or(rest);
+    let end = number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(number.len());
+    let (number, target) = number.split_at(end);
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit());
+    rest.is_empty() || is_number && (target.is_empty() || target.starts_with('-'))
 }
 
 /// The maximum number of words that are no options between two words of a rule that is mentioned.
