@@ -91,7 +91,11 @@ impl Scope {
             (Extent::Inside | Extent::Named, Some(words))
                 if !words.is_empty() && command.assignments.is_empty() =>
             {
-                match prefix(&words).filter(|_| extent == Extent::Inside) {
+                // An option that names a program decides what the command does.
+                let runs = programs::running_argument(&command.words);
+                let is_plain =
+                    extent == Extent::Inside && !runs.is_some_and(|word| word.starts_with('-'));
+                match prefix(&words).filter(|_| is_plain) {
                     Some(prefix) => Self::Command { prefix },
                     None => Self::Exactly { words },
                 }
@@ -204,12 +208,13 @@ fn prefix(words: &[String]) -> Option<Vec<String>> {
         Approval::Subcommand => {}
     }
     let subcommand = rest.first().filter(|word| is_name(word))?;
+    // What one of these destroys with some options is approved once.
+    if programs::is_listed(entry.actions, subcommand) {
+        return Some(vec![program.clone(), subcommand.clone()]);
+    }
     let own = entry.subcommand(subcommand);
     if own.is_some_and(|own| own.may_destroy()) {
         return None;
-    }
-    if programs::is_listed(entry.actions, subcommand) {
-        return Some(vec![program.clone(), subcommand.clone()]);
     }
     // `npm run build` is one task, `gh pr view` one action; `cargo run -- x` is neither.
     let named = rest.get(1).filter(|word| is_name(word))?;

@@ -30,6 +30,12 @@ const DELETES_BY_QUERY: Harm = harm(
     ANY.words(&["api"]).with("graphql").and("*mutation*"),
     "it changes remote resources",
 );
+/// Options of other actions.
+const DELETES_WITH: Harm = harm(
+    Reach::Remote,
+    ANY.with("--delete-branch --clobber --cleanup-tag --remove-source-branch"),
+    "it deletes remote resources",
+);
 const CHANGES_REMOTE: Harm =
     harm(Reach::Remote, ANY.with("destroy apply up"), "it changes remote resources");
 const DELETES_CONTAINERS: &str = "it deletes containers, images or volumes";
@@ -133,7 +139,7 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         harms: &[DELETES_REMOTE, DELETES_BY_REQUEST] }
     "oc" { runs: UNKNOWN_RUNS, harms: &[DELETES_REMOTE] }
     "gh glab" { writes: Writes::Nothing, approval: Approval::Subcommand,
-        harms: &[DELETES_REMOTE, DELETES_BY_REQUEST, DELETES_BY_QUERY],
+        harms: &[DELETES_REMOTE, DELETES_BY_REQUEST, DELETES_BY_QUERY, DELETES_WITH],
         runs_with: "alias extension", groups: "*" }
     "dropdb dropuser" { harms: &[harm(Reach::Remote, ANY, "it deletes a database or a user")] }
 };

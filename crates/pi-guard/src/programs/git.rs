@@ -49,9 +49,14 @@ pub(super) const PROGRAMS: &[Program] = programs! {
 
 /// Left out are subcommands that run helpers (`credential`) or leave jobs behind (`maintenance`).
 const SUBCOMMANDS: &[Program] = programs! {
-    "add am apply archive bundle cherry-pick commit fetch format-patch fsck gui hash-object help \
-     hook init ls-remote merge mv notes pull repack replace rerere revert rm show-branch \
-     sparse-checkout symbolic-ref update-index verify-commit write-tree" {}
+    "add apply archive bundle commit format-patch fsck gui hash-object help hook init ls-remote notes \
+     pull repack replace rerere rm show-branch sparse-checkout symbolic-ref update-index \
+     verify-commit write-tree" {}
+    "am cherry-pick merge revert" {
+        harms: &[harm(Reach::Workspace, ANY.with("--abort --skip"), DISCARDS)] }
+    "fetch" { harms: &[harm(Reach::Repository, ANY.with("-f -p --force --prune +*"),
+        "it overwrites or deletes branches")] }
+    "mv" { harms: &[harm(Reach::Workspace, ANY.with("-f --force"), "it overwrites files")] }
     "status diff log show rev-parse ls-files ls-tree blame annotate describe shortlog cat-file \
      rev-list merge-base name-rev for-each-ref show-ref count-objects cherry check-ignore \
      diff-tree diff-index diff-files whatchanged version range-diff" {

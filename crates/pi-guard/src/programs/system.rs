@@ -124,6 +124,7 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         ]),
         writes: Writes::Options("-C --directory -f --file") }
     "zip" { runs_with: "-TT --unzip-command", traits: &[Trait::Copies],
+        harms: &[harm(Reach::Workspace, ANY.with("-d -m --delete --move"), DELETES)],
         approval: Approval::Program }
     "unzip" { writes: Writes::Options("-d"), approval: Approval::Program }
 
