@@ -9,10 +9,12 @@ set -eu
 
 fail() { printf 'install: %s\n' "$1" >&2; exit 1; }
 
-releases=${PI_RELEASES:-https://github.com/pi-agent/pi/releases/latest/download}
+# Without a published release there is no address to begin with, and none is guessed.
+releases=${PI_RELEASES:-}
 bin=${PI_BIN:-$HOME/.local/bin}
 data=${PI_DATA:-$HOME/.local/share}
 
+[ -n "$releases" ] || fail "set PI_RELEASES to the address of a release"
 [ "$(uname -s)" = Linux ] || fail "there are no binaries for $(uname -s); build with: cargo install --path crates/pi"
 case $(uname -m) in
   x86_64 | amd64) target=x86_64-unknown-linux-musl ;;

@@ -43,7 +43,12 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("script", "bsdutils", "output on a terminal (pi: bad_input)", Fail),
     program("/usr/bin/timeout", "coreutils", "shell analysis beside bash (pi-guard)", Fail),
     program("bwrap", "bubblewrap", "the sandbox with bubblewrap (pi-guard, pi-tools, pi)", Report),
-    program("curl", "curl", "network limited to named hosts (pi-guard: hosts)", Report),
+    program(
+        "curl",
+        "curl",
+        "named hosts (pi-guard: hosts), the install script (pi: self_update)",
+        Report,
+    ),
     program(
         "unshare",
         "util-linux",

@@ -1,4 +1,5 @@
-//! `pi update`: a program from an archive is replaced by a signed release of a local server.
+//! The install script, and `pi update`: a program from an archive is replaced by a signed release of a
+//! local server.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -80,11 +81,17 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Packs a program at a path, with the manual and the completions beside it.
 fn archive(path: &str, content: &[u8]) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join(path);
-    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(&file, content).unwrap();
+    let program = directory.path().join(path);
+    let beside = ["man/pi.1", "completions/pi.bash", "completions/pi.fish", "completions/_pi"];
+    let files = beside.map(|name| (program.with_file_name(name), name.as_bytes()));
+    for (file, content) in files.iter().cloned().chain([(program.clone(), content)]) {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, content).unwrap();
+    }
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let top = path.split('/').next().unwrap();
     let mut tar = Command::new("tar");
     let packed = tar.current_dir(directory.path()).args(["-czf", "-", top]).output().unwrap();
@@ -212,4 +219,47 @@ fn what_cannot_be_updated_says_what_to_do() {
     assert!(stderr.contains("part of a checkout"), "{stderr}");
     // Packages are another matter.
     assert_eq!(env.out(&["update", "--extensions"]), "Updated packages\n");
+}
+
+/// Runs the install script with a home of its own.
+fn install(env: &TestEnv, releases: &str) -> Output {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/install.sh");
+    let mut command = Command::new("sh");
+    command.arg(script).env_clear().current_dir(env.project());
+    command.env("HOME", env.project()).env("PATH", "/usr/bin:/bin").env("PI_RELEASES", releases);
+    command.stdin(std::process::Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn the_install_script_installs_what_has_the_right_checksum_and_nothing_else() {
+    if !["curl", "wget"].iter().any(|name| Path::new("/usr/bin").join(name).exists()) {
+        eprintln!("NOT TESTED: the install script, without curl and wget");
+        return;
+    }
+    let (env, release) = (TestEnv::new(), Release::new("99.0.0", NEW));
+    let program = env.project().join(".local/bin/pi");
+    // No address is guessed; an unreachable one is named.
+    let mut broken = Release::new("99.0.0", NEW);
+    let name = broken.files.keys().find(|name| name.ends_with(".tar.gz")).unwrap().clone();
+    broken.files.get_mut(&name).unwrap().push(0);
+    let cases = [
+        (String::new(), "set PI_RELEASES"),
+        ("http://127.0.0.1:1".to_owned(), "cannot download http://127.0.0.1:1/SHA256SUMS"),
+        (broken.serve(), "the checksum of"),
+    ];
+    for (releases, problem) in cases {
+        let output = install(&env, &releases);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(problem), "{output:?}");
+        assert!(!program.exists(), "{output:?}");
+    }
+    // Twice: a program that is there is replaced.
+    for _ in 0..2 {
+        let output = install(&env, &release.serve());
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && stdout.contains("installed pi 99.0.0"), "{output:?}");
+        assert_eq!(std::fs::read(&program).unwrap(), NEW);
+        assert_eq!(program.metadata().unwrap().permissions().mode() & 0o777, 0o755);
+    }
+    assert!(env.project().join(".local/share/man/man1/pi.1").exists());
 }
