@@ -66,17 +66,25 @@ impl NoProvider {
     }
 }
 
-/// Returns the provider that `--provider` and `--model` select.
+/// Returns the provider that the argument, `--provider` and `--model` select.
 fn provider(
     args: &CommandArgs,
     credentials: &Credentials,
 ) -> Result<Result<String, NoProvider>, Failure> {
-    let (provider, model) = (args.value("provider"), args.value("model"));
+    let (word, model) = (args.words.first().map(String::as_str), args.value("model"));
+    let provider = match (word, args.value("provider")) {
+        (Some(word), Some(option)) if word != option => {
+            let path = args.path.join(" ");
+            let message = format!("`pi {path}` got two providers: {word} and {option}");
+            return Err(Failure::usage(message));
+        }
+        (word, option) => word.or(option),
+    };
     let registry = &credentials.registry;
     Ok(match (provider, model) {
         (None, None) => {
             let path = args.path.join(" ");
-            return Err(Failure::usage(format!("`pi {path}` requires --provider or --model")));
+            return Err(Failure::usage(format!("`pi {path}` requires a provider or --model")));
         }
         (Some(name), None) => {
             credentials.known(name).ok_or_else(|| NoProvider::Provider(name.to_owned()))

@@ -68,6 +68,8 @@ pub(super) const AUTH: &[Command] = &[
         )
         .flags(&[JSON]),
     Command::new("check", "Check whether a provider can be used")
+        .words("[PROVIDER]", 0, 1)
+        .completes(Completes::Providers)
         .details(
             "Prints ready (exit code 0), not_ready (1) or invalid (2), and the reason on stderr. \
              Keys that are configured as commands are executed. The JSON object has status, \
@@ -82,15 +84,22 @@ pub(super) const AUTH: &[Command] = &[
             Flag::new("no-refresh", Group::General, "Do not renew an expired login"),
         ]),
     Command::new("print-api-key", "Print the API key of a provider")
+        .words("[PROVIDER]", 0, 1)
+        .completes(Completes::Providers)
         .flags(&[PROVIDER, MODEL, ACCOUNT]),
-    Command::new("print-bearer-token", "Print the bearer token of a login").flags(&[
-        PROVIDER,
-        MODEL,
-        ACCOUNT,
-        Flag::new("min-expiry", Group::General, "Minimum remaining validity, such as 30m")
-            .takes_word("DURATION")
-            .details("A number followed by ms, s, m or h. A login that ends earlier is renewed."),
-    ]),
+    Command::new("print-bearer-token", "Print the bearer token of a login")
+        .words("[PROVIDER]", 0, 1)
+        .completes(Completes::Providers)
+        .flags(&[
+            PROVIDER,
+            MODEL,
+            ACCOUNT,
+            Flag::new("min-expiry", Group::General, "Minimum remaining validity, such as 30m")
+                .takes_word("DURATION")
+                .details(
+                    "A number followed by ms, s, m or h. A login that ends earlier is renewed.",
+                ),
+        ]),
     Command::new("list", "List the sources of credentials, without their values").flags(&[JSON]),
     Command::new("set", "Store an API key")
         .words("PROVIDER", 1, 1)

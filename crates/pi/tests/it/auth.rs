@@ -107,6 +107,9 @@ fn secrets_are_printed_on_request() {
     let stored = "The stored key of";
     for (line, code, expected) in [
         ("print-api-key --provider openai", 0, "sk-plain"),
+        ("print-api-key openai", 0, "sk-plain"),
+        ("print-api-key openai --provider openai", 0, "sk-plain"),
+        ("print-api-key openai --provider google", 2, "got two providers: openai and google"),
         ("print-api-key --provider cerebras", 0, "from-command"),
         ("print-api-key --provider google", 0, "from-env"),
         ("print-api-key --model y1", 0, "yk"),
@@ -131,7 +134,7 @@ fn secrets_are_printed_on_request() {
              hint: see the providers with `pi models --all`",
         ),
         ("print-api-key --provider local", 1, "needs no API key"),
-        ("print-api-key", 2, "`pi auth print-api-key` requires --provider or --model"),
+        ("print-api-key", 2, "`pi auth print-api-key` requires a provider or --model"),
         (
             "print-api-key --provider openai --json",
             2,

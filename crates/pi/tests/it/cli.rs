@@ -225,7 +225,7 @@ fn invalid_command_lines_are_reported() {
         (&["help", "sesions"], 2, "unknown command or topic \"sesions\"; did you mean sessions?"),
         (&["undo", "--list", "--redo"], 2, "--list, --diff and --redo cannot be combined"),
         (&["install"], 2, "missing argument of `pi install`; usage: pi install [OPTIONS] SOURCE"),
-        (&["auth", "check"], 2, "`pi auth check` requires --provider or --model"),
+        (&["auth", "check"], 2, "`pi auth check` requires a provider or --model"),
         (&["auth", "chek"], 2, "unknown command `pi auth chek`; did you mean `pi auth check`?"),
         (
             &["mcp", "add", "x"],
