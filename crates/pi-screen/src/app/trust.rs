@@ -77,6 +77,8 @@ pub(crate) fn change(app: &mut App) {
     };
     let is_trusted = app.settings.is_trusted();
     let directory: PathBuf = directory.canonicalize().unwrap_or(directory);
+    let home = app.environment.home.as_deref();
+    let is_trusted = (!files_that_need_trust(&directory, home).is_empty()).then_some(is_trusted);
     let panel = trust::change(&directory, is_trusted, stored.as_ref(), &app.keymap);
     app.panels.open_then(panel, |app, decision| match store(&app.environment, &decision) {
         Ok(()) => app.status("The decision is stored and applies when pi starts again"),

@@ -57,10 +57,10 @@ pub(crate) fn before_start(
 }
 
 /// Returns the question that shows the decision that applies and the stored one, and changes the
-/// stored one.
+/// stored one. `is_trusted` is `None` if nothing here needs trust.
 pub(crate) fn change(
     directory: &Path,
-    is_trusted: bool,
+    is_trusted: Option<bool>,
     stored: Option<&(PathBuf, bool)>,
     keymap: &Keymap,
 ) -> Question<Decision> {
@@ -74,7 +74,7 @@ pub(crate) fn change(
     let message = format!(
         "\nStored decision: {stored_text}\nThis session: {}\n\n\
          Another decision applies when pi starts again.",
-        describe(is_trusted)
+        is_trusted.map_or("nothing here needs trust", describe)
     );
     let store = |is_trusted| Decision::Store { directory: directory.to_owned(), is_trusted };
     let mut items = vec![Item::new(store(true), "Trust")];
@@ -204,7 +204,9 @@ mod tests {
     fn a_stored_decision_is_shown_and_can_be_removed() {
         let directory = Path::new("/home/user/proj");
         let stored = (PathBuf::from("/home/user"), true);
-        let mut panel = change(directory, false, Some(&stored), &keymap());
+        let mut panel = change(directory, None, None, &keymap());
+        assert!(shown(&mut panel, 70, 30).contains("This session: nothing here needs trust"));
+        let mut panel = change(directory, Some(false), Some(&stored), &keymap());
         insta::assert_snapshot!("change", shown(&mut panel, 70, 30));
         let forget = Decision::Forget { directory: PathBuf::from("/home/user") };
         match press(&mut panel, "up enter") {
