@@ -18,7 +18,7 @@ use pi_fs::FileError;
 
 use repository::StartRepository;
 
-use crate::workspace::{Content, IgnoredFiles, RunWorkspace, WorkspaceError};
+use crate::workspace::{Content, IgnoredFiles, RunWorkspace, WorkspaceError, remove_all};
 
 /// The path that stands for the state of the repository.
 pub(crate) const REPOSITORY: &str = ".git";
@@ -44,7 +44,7 @@ impl Rooms {
     /// killed process left. `run` is the directory of the run.
     pub(crate) fn of(workspace: &RunWorkspace, run: &Path) -> Result<Self, FileError> {
         let (directory, ignored) = (workspace.rooms(), workspace.ignored());
-        remove(directory).map_err(FileError::at("remove", directory))?;
+        remove_all(directory).map_err(FileError::at("remove", directory))?;
         std::fs::create_dir_all(directory).map_err(FileError::at("create", directory))?;
         let directory = directory.canonicalize().map_err(FileError::at("find", directory))?;
         let repository = workspace.origin().join(".git");
@@ -59,7 +59,12 @@ impl Rooms {
         self.repository.differs_from(&workspace.root().join(".git"))
     }
 
-    /// Returns the ignored files that are not as they were at the start, and that no room has.
+    /// Returns true if a path was an ignored file of the user at the start, outside of caches.
+    pub(crate) fn is_ignored_at_start(&self, path: &str) -> bool {
+        self.ignored.is_file_of_start(path)
+    }
+
+    /// Returns the ignored files that are not as they were at the start: no room has them so.
     pub(crate) fn changed_ignored(&self) -> Vec<String> {
         self.ignored.changed()
     }
@@ -77,7 +82,7 @@ impl Rooms {
         let at = workspace.root().to_owned();
         let mut clean = CleanRoom { room: Room::new(&at, &directory) };
         workspace.export(content, &directory)?;
-        self.ignored.copy_unchanged(&directory)?;
+        self.ignored.copy_to(&directory)?;
         let is_mounted = Room::kind(options) == RoomKind::Mounted;
         let is_start = match content {
             Content::Start => true,
@@ -115,18 +120,6 @@ impl CleanRoom {
 impl Drop for CleanRoom {
     fn drop(&mut self) {
         // A directory that stays is removed by the next process of the run.
-        let _ = remove(&self.room.directory);
-    }
-}
-
-/// Removes a directory with everything in it, also if a command made parts of it read-only.
-fn remove(directory: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(_) => {
-            crate::workspace::make_removable(directory);
-            std::fs::remove_dir_all(directory)
-        }
-        Ok(()) => Ok(()),
+        let _ = remove_all(&self.room.directory);
     }
 }

@@ -236,6 +236,12 @@ impl RunWorkspace {
         Arc::clone(&self.ignored)
     }
 
+    /// Removes the stored ignored files of the user, which may have secrets.
+    pub(crate) fn forget_ignored(&self, run_directory: &Path) {
+        // A directory that stays is as private as the run.
+        let _ = remove_all(&run_directory.join("ignored.files"));
+    }
+
     /// Returns the directory in which the agent works.
     pub fn root(&self) -> &Path {
         &self.root
@@ -373,8 +379,20 @@ fn copied(from: &Path, to: &Path, skipped: &Path) -> Result<Vec<String>, Workspa
     Ok(notes)
 }
 
+/// Removes a directory with everything in it, also if a command made parts of it read-only.
+pub(crate) fn remove_all(directory: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(_) => {
+            make_removable(directory);
+            std::fs::remove_dir_all(directory)
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
 /// Makes directories writable, so that their entries can be removed.
-pub(crate) fn make_removable(directory: &Path) {
+fn make_removable(directory: &Path) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

@@ -22,7 +22,7 @@ impl StartRepository {
     pub(crate) fn record(repository: &Path, directory: PathBuf) -> io::Result<Self> {
         if !directory.is_dir() && repository.is_dir() {
             let new = directory.with_extension("new");
-            crate::room::remove(&new)?;
+            crate::workspace::remove_all(&new)?;
             fs::create_dir_all(&new)?;
             for name in COPIED.iter().chain(SETTINGS) {
                 copy(&repository.join(name), &new.join(name))?;

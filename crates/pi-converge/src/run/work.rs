@@ -316,6 +316,9 @@ impl Running {
         if let Err(error) = settled {
             self.work.problems.push(error.to_string());
         }
+        if !ended.outcome.is_resumable() {
+            workspace.forget_ignored(&self.run_directory());
+        }
         ended
     }
 

@@ -4,6 +4,7 @@
 //! They are too many to be stored. Instead, the identity of each is recorded before the agent
 //! starts, and a room gets those that still have it. A file that was written, replaced or added
 //! since has another identity: the time of the last change of a file is set by the kernel alone.
+//! Small files outside of caches, such as settings, are stored, so that a room has them as they were.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
@@ -18,6 +19,12 @@ use sha2::{Digest as _, Sha256};
 
 /// Changed files that are named.
 const MOST_NAMED: usize = 200;
+/// Largest file that is stored.
+const MOST_STORED: u64 = 1 << 20;
+/// Bytes of all stored files.
+const ALL_STORED: u64 = 64 << 20;
+/// Most files that are stored.
+const MOST_FILES: usize = 4000;
 
 /// The ignored files of a directory at the start of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -26,6 +33,14 @@ pub(crate) struct IgnoredFiles {
     /// Times of the file system cannot be trusted, so contents are compared.
     by_content: bool,
     entries: BTreeMap<PathBuf, Identity>,
+    /// Directories of derived files.
+    #[serde(default)]
+    caches: BTreeSet<PathBuf>,
+    /// Names of the stored files in the directory with them.
+    #[serde(default)]
+    stored: BTreeMap<PathBuf, String>,
+    #[serde(skip)]
+    store: PathBuf,
 }
 
 /// The identity of a file, directory or link.
@@ -44,7 +59,8 @@ impl IgnoredFiles {
         let stored = pi_fs::if_exists(fs::read(file)).map_err(FileError::at("read", file))?;
         if let Some(stored) = stored {
             let known = serde_json::from_slice(&stored).map_err(io::Error::other);
-            let known: Self = known.map_err(FileError::at("read", file))?;
+            let mut known: Self = known.map_err(FileError::at("read", file))?;
+            known.store = file.with_extension("files");
             // A run that is resumed elsewhere finds other files there.
             if known.root == root {
                 return Ok(known);
@@ -53,7 +69,8 @@ impl IgnoredFiles {
         let mut found = Self {
             root: root.to_owned(),
             by_content: !has_reliable_times(root),
-            entries: BTreeMap::new(),
+            store: file.with_extension("files"),
+            ..Self::default()
         };
         let covered: BTreeSet<PathBuf> = covered(root).map(PathBuf::from).collect();
         let mut directories = vec![PathBuf::new()];
@@ -69,6 +86,9 @@ impl IgnoredFiles {
                 let Ok(metadata) = entry.metadata() else { continue };
                 if metadata.is_dir() {
                     directories.push(path.clone());
+                    if is_cache(&root.join(&path)) {
+                        found.caches.insert(path.clone());
+                    }
                 }
                 // Names that are not text cannot be recorded.
                 if covered.contains(&path) || path.to_str().is_none() {
@@ -79,13 +99,71 @@ impl IgnoredFiles {
                 }
             }
         }
+        found.store_small().map_err(FileError::at("store", file))?;
         let text = serde_json::to_vec(&found).map_err(io::Error::other);
         text.and_then(|text| pi_fs::replace(file, &text)).map_err(FileError::at("write", file))?;
         Ok(found)
     }
 
-    /// Copies the files that are as they were at the start.
-    pub(crate) fn copy_unchanged(&self, to: &Path) -> Result<(), FileError> {
+    /// Stores small files, those of outer directories first.
+    fn store_small(&mut self) -> io::Result<()> {
+        super::remove_all(&self.store)?;
+        let mut files: Vec<(&PathBuf, u64)> = Vec::new();
+        for (path, identity) in &self.entries {
+            match identity {
+                Identity::File { size, .. } if *size <= MOST_STORED && !self.is_in_cache(path) => {
+                    files.push((path, *size));
+                }
+                _ => {}
+            }
+        }
+        files.sort_by_key(|(path, _)| path.components().count());
+        let (mut bytes, mut stored) = (0, BTreeMap::new());
+        for (path, size) in files.into_iter().take(MOST_FILES) {
+            bytes += size;
+            if bytes > ALL_STORED {
+                break;
+            }
+            fs::create_dir_all(&self.store)?;
+            let name = stored.len().to_string();
+            // A file that cannot be read cannot be used by a check either.
+            if super::copy_file(&self.root.join(path), &self.store.join(&name)).is_ok() {
+                stored.insert(path.clone(), name);
+            }
+        }
+        self.stored = stored;
+        Ok(())
+    }
+
+    fn is_in_cache(&self, path: &Path) -> bool {
+        path.ancestors().skip(1).any(|above| self.caches.contains(above))
+    }
+
+    /// Returns true if a path was an ignored file of the user at the start, outside of caches.
+    pub(crate) fn is_file_of_start(&self, path: &str) -> bool {
+        let path = Path::new(path);
+        matches!(self.entries.get(path), Some(Identity::File { .. })) && !self.is_in_cache(path)
+    }
+
+    /// Copies the files as they were at the start: those that are so still, and stored ones.
+    pub(crate) fn copy_to(&self, to: &Path) -> Result<(), FileError> {
+        self.copy_unchanged(to)?;
+        for (path, name) in &self.stored {
+            let copy = to.join(path);
+            let mut above = path.ancestors().skip(1).map(|above| to.join(above));
+            let is_taken =
+                |above: PathBuf| fs::symlink_metadata(above).is_ok_and(|found| !found.is_dir());
+            if fs::symlink_metadata(&copy).is_ok() || above.any(is_taken) {
+                continue;
+            }
+            let made = copy.parent().map_or(Ok(()), fs::create_dir_all);
+            let copied = made.and_then(|()| super::copy_file(&self.store.join(name), &copy));
+            copied.map_err(FileError::at("copy", &copy))?;
+        }
+        Ok(())
+    }
+
+    fn copy_unchanged(&self, to: &Path) -> Result<(), FileError> {
         for (path, identity) in &self.entries {
             let (from, copy) = (self.root.join(path), to.join(path));
             let Ok(metadata) = fs::symlink_metadata(&from) else { continue };
@@ -129,8 +207,7 @@ impl IgnoredFiles {
         if now.as_ref() == Some(identity) { Ok(()) } else { fs::remove_file(copy) }
     }
 
-    /// Returns the files that were added, changed or removed since the start, the first of each
-    /// directory.
+    /// Returns the files that were added or changed since the start and that no room has as they are.
     pub(crate) fn changed(&self) -> Vec<String> {
         let covered: BTreeSet<PathBuf> = covered(&self.root).map(PathBuf::from).collect();
         let mut changed = BTreeSet::new();
@@ -182,9 +259,8 @@ impl IgnoredFiles {
     }
 }
 
-/// Returns true for the name of a directory of derived files, by the standard tag or by the name
-/// that interpreters of Python use.
-/// Returns true for a directory that a tool can make again.
+/// Returns true for a directory of derived files, by the standard tag or by the name that
+/// interpreters of Python use.
 pub(super) fn is_cache(directory: &Path) -> bool {
     const SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
     let tag = fs::read(directory.join("CACHEDIR.TAG")).unwrap_or_default();
