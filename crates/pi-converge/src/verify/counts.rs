@@ -3,7 +3,8 @@
 use regex_lite::Regex;
 
 /// Returns the number of tests that ran, passed or not, if a runner reported it. Skipped and
-/// ignored tests do not count.
+/// ignored tests do not count, and neither do tests that are expected to fail: the code under test
+/// can declare itself so.
 pub(super) fn tests_run(output: &str) -> Option<u64> {
     // In the order of trust: a summary of one runner may look like a part of another's.
     [cargo, nextest, pytest, unittest, jest, vitest, node, go]
@@ -40,11 +41,16 @@ fn nextest(output: &str) -> Option<u64> {
 
 fn pytest(output: &str) -> Option<u64> {
     let line = r"^=* ?(?:[0-9]+ [a-z]+(?:, )?)+ in [0-9.]+ ?s.*$|^=* no tests ran in ";
-    words(line, "passed|failed|error|xfailed|xpassed", output)
+    words(line, "passed|failed|error|xpassed", output)
 }
 
 fn unittest(output: &str) -> Option<u64> {
-    sum(r"Ran ([0-9]+) tests? in [0-9.]+s", output)
+    let run = sum(r"Ran ([0-9]+) tests? in [0-9.]+s", output)?;
+    let details = Regex::new(r"(?m)^(?:OK|FAILED) \((.*)\)$").ok()?;
+    let kinds = r"(?:skipped|expected failures)=([0-9]+)";
+    let without =
+        details.captures_iter(output).filter_map(|found| sum(kinds, found.get(1)?.as_str()));
+    Some(run.saturating_sub(without.sum()))
 }
 
 fn jest(output: &str) -> Option<u64> {
@@ -88,6 +94,9 @@ mod tests {
             ("==== no tests ran in 0.00s ====", Some(0)),
             ("1 skipped in 0.01s", Some(0)),
             ("......\n------\nRan 6 tests in 0.001s\n\nOK", Some(6)),
+            ("Ran 6 tests in 0.001s\n\nOK (skipped=2, expected failures=1)", Some(3)),
+            ("Ran 6 tests in 0.001s\n\nFAILED (failures=1, skipped=2)", Some(4)),
+            ("1 passed, 2 xfailed in 0.01s", Some(1)),
             ("Tests:       1 failed, 2 skipped, 3 passed, 6 total\nTime: 1 s", Some(4)),
             ("      Tests  3 passed | 1 skipped (4)\n", Some(3)),
             ("# tests 3\n# pass 2\n# fail 1\n", Some(3)),

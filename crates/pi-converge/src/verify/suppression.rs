@@ -71,6 +71,8 @@ const IN_COMMENTS: &[&str] = &[
     "credo:disable",
     "luacheck:",
     "spellcheck",
+    "@generated",
+    "code generated",
 ];
 /// Beginnings of attributes and annotations, up to the bracket that they end with.
 const ATTRIBUTES: &[&str] = &[
@@ -82,6 +84,7 @@ const ATTRIBUTES: &[&str] = &[
     "#![cfg_attr",
     "#[rustfmt::skip",
     "#![rustfmt::skip",
+    "#[automatically_derived",
     "#[coverage",
     "@SuppressWarnings(",
     "@Suppress(",
@@ -89,8 +92,14 @@ const ATTRIBUTES: &[&str] = &[
     "[SuppressMessage(",
 ];
 /// Beginnings of directives, each a line of its own.
-const DIRECTIVES: &[&str] =
-    &["#pragma warning", "#pragma gcc diagnostic", "#pragma clang diagnostic", "#nullable disable"];
+const DIRECTIVES: &[&str] = &[
+    "#pragma warning",
+    "#pragma gcc diagnostic",
+    "#pragma clang diagnostic",
+    "#nullable disable",
+    "@no_type_check",
+    "@typing.no_type_check",
+];
 /// Beginnings of comments.
 const COMMENTS: &[&str] = &["//", "/*", "#", "--", "<!--"];
 
@@ -130,7 +139,7 @@ fn attributes(source: &str) -> Vec<Range<usize>> {
             let end = inline::block_end(source.as_bytes(), at + open);
             let text = source.get(at..end).unwrap_or("");
             let silences = !start.contains("cfg_attr")
-                || ["allow", "expect", "rustfmt"].iter().any(|word| text.contains(word));
+                || ["allow", "expect", "rustfmt", "path"].iter().any(|word| text.contains(word));
             if silences
                 && !found.iter().any(|other: &Range<usize>| other.start < end && at < other.end)
             {
@@ -197,6 +206,9 @@ mod tests {
             ("#[allow(unused)]\n", "\n#[allow(unused)]\n", None),
             ("", "#[cfg_attr(test, derive(Debug))]\nstruct A;\n", None),
             ("", "#[rustfmt::skip]\nfn a() {}\n", Some("\nfn a() {}\n")),
+            ("", "#[cfg_attr(test, path = \"b.rs\")]\nmod a;\n", Some("\nmod a;\n")),
+            ("", "// @generated\nfn a() {}\n", Some("\nfn a() {}\n")),
+            ("", "@no_type_check\ndef a(): ...\n", Some("\ndef a(): ...\n")),
             ("", "let url = \"a\"; // eslint-disable-line\n", Some("let url = \"a\";\n")),
             ("", "#pragma GCC diagnostic ignored \"-Wall\"\nint a;\n", Some("\nint a;\n")),
             ("import os  # noqa\n", "x = 1\nimport os  # noqa\n", None),

@@ -21,7 +21,9 @@ pub(super) fn weakening(path: &str, before: &[u8], after: &[u8]) -> Weakening {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (before, after) = (String::from_utf8_lossy(before), String::from_utf8_lossy(after));
     let (checks, settings) = match name {
-        "package.json" | "composer.json" => (package_json(&before, &after), false),
+        "package.json" | "composer.json" => {
+            (package_json(&before, &after), replaces_packages(&before, &after))
+        }
         "Cargo.toml" => {
             let is_work = |section: &str| {
                 let work = ["dependencies", "features", "package", "metadata", "badges"];
@@ -124,6 +126,30 @@ const HARMLESS: &[&str] = &[
     "require-dev",
     "authors",
 ];
+
+/// Returns true if a package that was required before comes from another place, such as a directory.
+fn replaces_packages(before: &str, after: &str) -> bool {
+    let required = |text: &str| -> BTreeMap<String, Value> {
+        let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return BTreeMap::new() };
+        let is_list = |name: &str| name.to_ascii_lowercase().ends_with("dependencies");
+        let lists = fields.into_iter().filter(|(name, _)| is_list(name));
+        lists
+            .flat_map(|(list, packages)| match packages {
+                Value::Object(packages) => packages
+                    .into_iter()
+                    .map(|(name, version)| (format!("{list} {name}"), version))
+                    .collect(),
+                _ => Vec::new(),
+            })
+            .collect()
+    };
+    let is_place = |version: &Value| version.as_str().is_some_and(|text| text.contains([':', '/']));
+    let after = required(after);
+    required(before).iter().any(|(name, version)| {
+        let now = after.get(name);
+        now.is_some_and(|now| now != version && (is_place(now) || is_place(version)))
+    })
+}
 
 fn package_json(before: &str, after: &str) -> bool {
     let fields = |text: &str| -> Option<BTreeMap<String, Value>> {
@@ -304,6 +330,12 @@ mod tests {
             ("setup.cfg", "[flake8]\nexclude = .\n", Weakening::Settings),
             ("setup.cfg", "[options]\ninstall_requires = a\n", Weakening::None),
         ];
+        let required = |version: &str| format!(r#"{{"devDependencies":{{"a":"{version}"}}}}"#);
+        for (version, expected) in [("2", Weakening::None), ("file:./a", Weakening::Settings)] {
+            let (before, after) = (required("1"), required(version));
+            let found = weakening("package.json", before.as_bytes(), after.as_bytes());
+            assert_eq!(found, expected, "{version}");
+        }
         for (path, after, expected) in cases {
             assert_eq!(weakening(path, b"", after.as_bytes()), expected, "{path}: {after}");
         }
