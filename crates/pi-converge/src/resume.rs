@@ -99,5 +99,5 @@ pub async fn resume(
         AdoptError::Differs(paths) => ResumeError::Differs(paths),
         AdoptError::Workspace(error) => ResumeError::Workspace(error),
     })?;
-    Ok(running.execute().await)
+    Ok(Box::pin(running.execute()).await)
 }

@@ -187,7 +187,7 @@ pub async fn run(
     let approver = DeferringApprover::default();
     let budget = Budget::new(contract.limits.limits());
     let running = Running::new(contract, options, directory, state, journal, approver, budget);
-    Ok(running.execute().await)
+    Ok(Box::pin(running.execute()).await)
 }
 
 impl Running {

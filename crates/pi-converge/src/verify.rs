@@ -6,7 +6,9 @@
 
 mod baseline;
 mod before;
+mod blocks;
 mod command;
+mod concerns;
 mod configuration;
 mod counts;
 mod denied;
@@ -22,6 +24,7 @@ mod json;
 mod junit;
 mod making;
 mod review;
+mod room_files;
 mod sources;
 mod suppression;
 mod weakening;
@@ -120,6 +123,8 @@ pub(crate) struct Verifier {
     budget: Budget,
     interrupt: CancelToken,
     before: Before,
+    /// The first checks are made only if all checks pass at the end.
+    is_first_late: bool,
 }
 
 /// The parts of a run that verification needs.
@@ -174,6 +179,7 @@ impl Verifier {
             options,
             budget,
             interrupt,
+            is_first_late: contract.verify_before == Some(false),
         })
     }
 
@@ -214,23 +220,39 @@ impl Verifier {
         evidence::merge(&mut tampered, self.changed_sources(&changes)?);
         evidence::merge(&mut tampered, self.changed_evidence(&changes, &Used::default()));
         tampered.extend(self.changed_repository()?);
+        let unstored = self.workspace.unstored()?;
+        self.baseline.give_up(&mut tampered, &unstored);
         let Round { attempt, round, limit } = round;
         let name = format!("{attempt}-{round}");
         let room = self.room(&changes, &tampered)?;
         let subject = Subject { changes: &changes, tampered: &tampered, result };
         let (mut checks, mut used) = self.make_checks(&room, &name, &subject, report).await?;
         drop(room);
+        if checks.iter().all(|check| check.passed) {
+            self.learn_late(&mut checks).await?;
+        }
         // The checks may get further than before the agent started.
-        let later = self.changed_evidence(&changes, &used);
-        let is_new = |one: &Tampered| !tampered.iter().any(|known| known.path == one.path);
-        if checks.iter().all(|check| check.passed) && later.iter().any(is_new) {
-            evidence::merge(&mut tampered, later);
-            let room = self.room(&changes, &tampered)?;
-            let subject = Subject { changes: &changes, tampered: &tampered, result };
-            let name = format!("{name}-originals");
-            let with_originals = self.make_checks(&room, &name, &subject, &|_| {}).await?;
-            checks = with_originals.0;
-            used.add(with_originals.1);
+        let mut later = self.changed_evidence(&changes, &used);
+        later.retain(|one| !tampered.iter().any(|known| known.path == one.path));
+        let mut number = 1;
+        while checks.iter().all(|check| check.passed) && !later.is_empty() {
+            let mut with_later = tampered.clone();
+            evidence::merge(&mut with_later, later.clone());
+            self.baseline.give_up(&mut with_later, &unstored);
+            let room = self.room(&changes, &with_later)?;
+            let subject = Subject { changes: &changes, tampered: &with_later, result };
+            let name = format!("{name}-originals-{number}");
+            let again = self.make_checks(&room, &name, &subject, &|_| {});
+            let (made, made_used) = Box::pin(again).await?;
+            used.add(made_used);
+            let asked_for = evidence::asked_for(&later, &made);
+            if asked_for.is_empty() {
+                checks = made;
+                tampered = with_later;
+                break;
+            }
+            later.retain(|one| !asked_for.contains(&one.path));
+            number += 1;
         }
         let subject = Subject { changes: &changes, tampered: &tampered, result };
         let mut notes = Vec::new();
@@ -278,11 +300,17 @@ impl Verifier {
             let first = &self.before.used;
             let removed = first.removed(&changes.files, &self.roles, &tampered, &used);
             concerns.extend(if removed.is_empty() {
-                self.removed_sources(&changes)?
+                self.removed_sources(&changes, &used)?
             } else {
                 removed
             });
-            concerns.extend(endings::added(&changes));
+            concerns.extend(endings::added(&changes, &|path| {
+                self.roles.of(path).is_some()
+                    || self.roles.is_permitted_by_task(path)
+                    || self.roles.is_configuration(path)
+            }));
+            concerns.extend(self.changed_by_checks(&used));
+            concerns.extend(self.no_clean_room());
         }
         notes.extend(self.before.used.note());
         let paths = changes.files.iter().map(|file| &file.report.path);
@@ -316,10 +344,16 @@ impl Verifier {
 
     /// Returns the tests that the checks do not use any more.
     fn unread_tests(&self, changes: &Changes, last: &Used) -> Vec<Concern> {
-        if last.problem.is_some() {
+        let changed: BTreeSet<&str> =
+            changes.files.iter().map(|file| file.report.path.as_str()).collect();
+        // The user permitted a change of what decides which files are read.
+        let is_permitted = |path: &&str| {
+            self.roles.is_permitted_by_task(path)
+                && (self.before.used.reads(path) || last.reads(path))
+        };
+        if last.problem.is_some() || changed.iter().any(is_permitted) {
             return Vec::new();
         }
-        let changed = changes.files.iter().map(|file| file.report.path.as_str()).collect();
         evidence::unread(&self.before.used, last, &changed, self.workspace.root())
     }
 
@@ -344,7 +378,7 @@ impl Verifier {
             all => format!("{} and {} more", all[..MOST_NAMED].join(", "), all.len() - MOST_NAMED),
         };
         Some(format!(
-            "the checks ran without these files, which git ignores and the run wrote: {named}"
+            "git ignores these files, and the checks ran without what the run wrote to them: {named}"
         ))
     }
 

@@ -141,6 +141,15 @@ impl Baseline {
         paths.filter(|path| roles.of(path) == Some(Role::Verifier))
     }
 
+    /// Marks the files whose original is stored nowhere: the checks have to use those of the run.
+    pub(super) fn give_up(&self, tampered: &mut [Tampered], unstored: &BTreeSet<String>) {
+        for one in tampered.iter_mut().filter(|one| one.change != "added") {
+            if unstored.contains(&one.path) && !self.originals.contains_key(&one.path) {
+                one.version = Version::Own;
+            }
+        }
+    }
+
     /// Returns the paths of all originals.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         self.originals.keys().map(String::as_str)
@@ -190,6 +199,14 @@ impl Baseline {
             let change = if now.is_some() { "changed" } else { "removed" };
             tampered.push(Tampered::new(path, role, change));
         }
+        for file in changes.files.iter().filter(|file| file.report.change != "added") {
+            let path = &file.report.path;
+            // Large tests are not stored here.
+            if let Some(role) = roles.of(path).filter(|_| !self.originals.contains_key(path)) {
+                let change = if file.report.change == "removed" { "removed" } else { "changed" };
+                tampered.push(Tampered::new(path, role, change));
+            }
+        }
         for file in changes.files.iter().filter(|file| file.report.change == "added") {
             let path = &file.report.path;
             let role = match roles.of(path) {
@@ -212,6 +229,8 @@ impl Baseline {
         let before = std::fs::read(self.directory.join(old));
         let after = std::fs::read(self.root.join(path));
         match (before, after) {
+            // The file cannot be run any more, or it can for the first time.
+            (Ok(before), Ok(after)) if before == after => Weakening::Settings,
             (Ok(before), Ok(after)) => weakening(path, &before, &after),
             _ => Weakening::Checks,
         }

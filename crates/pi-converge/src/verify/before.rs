@@ -23,6 +23,8 @@ pub(super) struct Before {
     /// Files that the commands wrote and that look like a part of the checks, such as the output of
     /// a build configuration.
     pub(super) generated: BTreeSet<String>,
+    /// Files of the state that the commands changed, and tests that they wrote.
+    pub(super) written: BTreeSet<String>,
     /// What the commands used.
     pub(super) used: Used,
 }

@@ -280,6 +280,16 @@ fn finding((name, message): &(String, String)) -> Finding {
     }
 }
 
+/// Adds the failure of a command that passed and ran fewer tests than before the run, if that became
+/// known later.
+pub(super) fn compare_tests(check: &CommandCheck, done: &mut CheckReport, before: Option<u64>) {
+    let now = done.output.as_deref().and_then(counts::tests_run);
+    if done.passed && !check.expect.fewer_tests {
+        done.failures.extend(fewer_tests(now, before));
+        done.passed = done.failures.is_empty();
+    }
+}
+
 /// Returns the failure of a command that passed and ran fewer tests than before the run.
 fn fewer_tests(now: Option<u64>, before: Option<u64>) -> Option<String> {
     match (now, before) {

@@ -34,6 +34,12 @@ pub(super) struct Used {
     pub(super) modules: BTreeSet<String>,
     /// The reason why the commands were not watched.
     pub(super) problem: Option<String>,
+    /// Files of the room that the commands changed, and tests that they wrote.
+    #[serde(skip)]
+    pub(super) written: BTreeSet<String>,
+    /// Ignored files that the first commands read, and that the room did not have.
+    #[serde(skip)]
+    pub(super) absent: BTreeSet<String>,
 }
 
 impl Used {
@@ -50,6 +56,8 @@ impl Used {
         self.executed.extend(other.executed);
         self.looked_for.extend(other.looked_for);
         self.problem = self.problem.take().or(other.problem);
+        self.written.extend(other.written);
+        self.absent.extend(other.absent);
     }
 
     /// Derives it from the trace and the results of the commands before the agent started.
@@ -59,7 +67,14 @@ impl Used {
         let failed = reports.iter().filter(|report| !report.passed);
         let mut texts: Vec<&str> = failed.filter_map(|report| report.output.as_deref()).collect();
         texts.extend(commands);
-        let is_asked_for = |path: &str| names_of(path).any(|name| mentions(&texts, name));
+        let is_asked_for = |path: &str| {
+            is_named(&texts, path)
+                || commands.iter().any(|command| asks_for(command, path))
+                || module_of(path).is_some_and(|module| {
+                    // The name of the tool itself asks for nothing.
+                    mentions(&texts, module) && !mentions(commands, module)
+                })
+        };
         let is_named = |path: &&String| commands.iter().any(|command| runs(command, path));
         Self {
             named: used.executed.iter().filter(is_named).cloned().collect(),
@@ -82,15 +97,21 @@ impl Used {
         for ChangedFile { report: file, .. } in files {
             let path = file.path.as_str();
             let known = roles.of(path);
-            if is_cache(path) || roles.is_permitted(path) {
+            // Packages in the repository are code of others; new ones are often a mere installation.
+            let is_left_out = is_cache(path) && (file.change == "added" || !is_foreign(path));
+            if is_left_out || roles.is_permitted(path) {
                 continue;
             }
             let (change, role) = match file.change.as_str() {
                 "added" if matches!(known, None | Some(Role::Test)) => {
                     ("added", self.role_of_added(path, last, room))
                 }
-                "changed" if known.is_none() => ("changed", self.role_of_existing(path, last)),
-                "removed" if known.is_none() => ("removed", self.role_of_existing(path, last)),
+                "changed" if known.is_none() => {
+                    ("changed", self.role_of_existing(path, last, roles))
+                }
+                "removed" if known.is_none() => {
+                    ("removed", self.role_of_existing(path, last, roles))
+                }
                 _ => continue,
             };
             tampered.extend(role.map(|role| Tampered::new(path, role, change)));
@@ -98,26 +119,27 @@ impl Used {
         tampered
     }
 
-    fn role_of_existing(&self, path: &str, last: &Self) -> Option<Role> {
+    fn role_of_existing(&self, path: &str, last: &Self, roles: &Roles) -> Option<Role> {
         if self.named.contains(path) {
             return Some(Role::Verifier);
         }
         let is_run = self.executed.contains(path) || last.executed.contains(path);
         let is_foreign = is_foreign(path) && (self.reads(path) || last.reads(path));
-        (is_run || is_foreign || self.is_compared(path, last)).then_some(Role::Test)
+        (is_run || is_foreign || self.is_compared(path, last, roles)).then_some(Role::Test)
     }
 
     /// Returns true for data that checks read beside the code of the project: results to compare
-    /// with, most likely. Data that is read alone is the work itself.
-    fn is_compared(&self, path: &str, last: &Self) -> bool {
-        let is_code = |path: &&String| {
-            is_source(path) && !self.executed.contains(*path) && !last.executed.contains(*path)
-        };
+    /// with, most likely. Data that only the script of a check reads is the work itself.
+    pub(super) fn is_compared(&self, path: &str, last: &Self, roles: &Roles) -> bool {
+        let is_run = |path: &str| self.executed.contains(path) || last.executed.contains(path);
+        let is_code =
+            |path: &String| is_source(path) && !(is_run(path) && roles.is_script_of_a_check(path));
         !is_source(path)
             && !is_derived(path)
             && (self.read.contains(path) || last.read.contains(path))
-            && (self.read.iter().any(|path| is_code(&path))
-                || last.read.iter().any(|path| is_code(&path)))
+            && (self.read.iter().any(is_code)
+                || last.read.iter().any(is_code)
+                || last.executed.iter().any(is_code))
     }
 
     fn role_of_added(&self, path: &str, last: &Self, room: &Path) -> Option<Role> {
@@ -125,10 +147,10 @@ impl Used {
         let was_missed = above.any(|above| self.missing.contains(above));
         let shadows =
             || python_module(&room.join(path)).is_some_and(|module| self.modules.contains(&module));
-        // Some tools list a directory instead of looking for the name.
-        let is_found = last.reads(path)
-            && (self.read.contains(directory_of(path)) && is_configuration(path)
-                || takes_place_of_module(path, room));
+        // Some tools list a directory instead of looking for the name, and some run only after
+        // others have succeeded.
+        let is_found =
+            last.reads(path) && (is_configuration(path) || takes_place_of_module(path, room));
         (was_missed || is_found || shadows()).then_some(Role::Added)
     }
 
@@ -188,17 +210,47 @@ fn is_foreign(path: &str) -> bool {
 }
 
 /// Returns true for the usual names of configuration.
-fn is_configuration(path: &str) -> bool {
+pub(super) fn is_configuration(path: &str) -> bool {
+    const EXTENSIONS: &[&str] = &[
+        "toml",
+        "ini",
+        "cfg",
+        "conf",
+        "config",
+        "rc",
+        "json",
+        "jsonc",
+        "json5",
+        "yaml",
+        "yml",
+        "xml",
+        "props",
+        "properties",
+    ];
     let name = path.rsplit('/').next().unwrap_or(path);
-    let extensions = ["toml", "ini", "cfg", "conf", "rc"];
-    let has_extension =
-        name.rsplit_once('.').is_some_and(|(_, extension)| extensions.contains(&extension));
-    !is_source(path) && (name.starts_with('.') || has_extension)
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_data = !is_source(path) && EXTENSIONS.contains(&extension);
+    let is_code = is_source(path) && stem.ends_with(".config");
+    let has_no_extension = extension.is_empty() && name.ends_with("rc");
+    !is_derived(path) && (name.starts_with('.') || is_data || is_code || has_no_extension)
 }
 
-/// Returns true for a package or for declarations that Python and its type checkers read in place of
-/// a module of the project, which is still there.
+/// Returns true for a file that a loader reads in place of a module of the project, which is still
+/// there: a package, declarations, compiled code, or JavaScript beside TypeScript.
 fn takes_place_of_module(path: &str, room: &Path) -> bool {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let beside = |stem: &str, extension: &str| {
+        room.join(directory).join(format!("{stem}.{extension}")).is_file()
+    };
+    match name.split_once('.') {
+        Some((stem, rest)) if ["so", "pyd"].iter().any(|end| rest.ends_with(end)) => {
+            return beside(stem, "py");
+        }
+        Some((stem, "js" | "mjs" | "cjs")) => {
+            return ["ts", "tsx", "mts", "cts"].iter().any(|extension| beside(stem, extension));
+        }
+        _ => {}
+    }
     let package = |path: &str| path.strip_suffix("/__init__").map(str::to_owned);
     let (stem, is_stub) = match path.rsplit_once('.') {
         Some((stem, "pyi")) => (package(stem).unwrap_or_else(|| stem.to_owned()), true),
@@ -220,6 +272,17 @@ pub(super) fn merge(tampered: &mut Vec<Tampered>, further: Vec<Tampered>) {
     }
 }
 
+/// Returns the new files that failed checks name: a check that fails because it misses a file asks for
+/// it, and one that fails for other reasons was configured by it.
+pub(super) fn asked_for(later: &[Tampered], checks: &[CheckReport]) -> BTreeSet<String> {
+    let failed = checks.iter().filter(|check| !check.passed);
+    let texts: Vec<&str> = failed.filter_map(|check| check.output.as_deref()).collect();
+    let is_asked_for = |one: &&Tampered| {
+        one.change == "added" && is_configuration(&one.path) && is_named(&texts, &one.path)
+    };
+    later.iter().filter(is_asked_for).map(|one| one.path.clone()).collect()
+}
+
 /// Returns the sources that the commands used before the agent started, and not any more although
 /// they are still there: a test that is not collected, a module that is not compiled.
 pub(super) fn unread(
@@ -232,8 +295,13 @@ pub(super) fn unread(
     let compiles =
         last.read.iter().any(|path| is_compiled(path) && changed.contains(path.as_str()));
     let is_unread = |path: &&String| {
+        // Another file took its place.
+        let has_double = || {
+            let mut others = changed.iter().filter(|other| **other != path.as_str());
+            others.any(|other| module_of(other) == module_of(path) && last.reads(other))
+        };
         // An interpreter with compiled code looks at a source without reading it.
-        let must_be_read = is_test(path) || is_compiled(path) && compiles;
+        let must_be_read = is_test(path) || is_compiled(path) && compiles || has_double();
         is_source(path)
             && !last.reads(path)
             && (must_be_read || !last.looked_for.contains(*path))
@@ -252,11 +320,17 @@ fn is_derived(path: &str) -> bool {
     name.ends_with(".lock") || name.ends_with("-lock.json") || name.ends_with("-lock.yaml")
 }
 
-/// Returns the names by which a message or a command may speak of a path.
-fn names_of(path: &str) -> impl Iterator<Item = &str> {
+/// Returns true if a text names a path, or its last part.
+pub(super) fn is_named(texts: &[&str], path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    [path, name, stem].into_iter().filter(|name| name.len() >= 2)
+    [path, name].iter().any(|name| name.len() >= 2 && mentions(texts, name))
+}
+
+/// Returns the name of a source without its extension, by which messages speak of a module.
+fn module_of(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, _) = name.rsplit_once('.').filter(|_| is_source(name))?;
+    (stem.len() >= 2).then_some(stem)
 }
 
 /// Returns true if a text has a name as a word.
@@ -271,10 +345,24 @@ fn mentions(texts: &[&str], name: &str) -> bool {
     })
 }
 
+/// Returns the words of a command.
+fn words(command: &str) -> impl Iterator<Item = &str> {
+    let is_separator = |c: char| c.is_whitespace() || ";|&()<>{}\"'`=,$".contains(c);
+    command.split(is_separator).filter(|word| !word.is_empty())
+}
+
+/// Returns true if a command names a file, by its path or as a module that it runs.
+fn asks_for(command: &str, path: &str) -> bool {
+    let has_path = words(command).any(|word| {
+        let start = path.strip_suffix(word.strip_prefix("./").unwrap_or(word));
+        start.is_some_and(|start| start.is_empty() || start.ends_with('/'))
+    });
+    has_path || words(command).any(|word| word == "-m") && runs(command, path)
+}
+
 /// Returns true if a command names a file that it runs, by its path or as a module.
 fn runs(command: &str, path: &str) -> bool {
-    let is_separator = |c: char| c.is_whitespace() || ";|&()<>{}\"'`=,$".contains(c);
-    command.split(is_separator).filter(|word| !word.is_empty()).any(|word| {
+    words(command).any(|word| {
         let word = word.strip_prefix("./").unwrap_or(word);
         let module = word.replace('.', "/");
         let ends = |end: &str| {
@@ -321,9 +409,46 @@ mod tests {
         for (command, path, expected) in cases {
             assert_eq!(runs(command, path), expected, "{command}: {path}");
         }
-        let output = ["No module named 'lexer' in app_test.py"];
+        let output = ["No module named 'lexer' in app_test.py, see a.txt"];
         for (path, expected) in [("src/lexer.py", true), ("app.py", false), ("lex.py", false)] {
-            assert_eq!(names_of(path).any(|name| mentions(&output, name)), expected, "{path}");
+            let is_module = module_of(path).is_some_and(|module| mentions(&output, module));
+            assert_eq!(is_module, expected, "{path}");
+        }
+        for (path, expected) in [("out/a.txt", true), ("txt", true), ("lexer.toml", false)] {
+            assert_eq!(is_named(&output, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_check_asks_for_a_file_by_its_name_and_not_by_that_of_the_tool() {
+        let report = CheckReport {
+            output: Some("mylint: a.txt is bad; ImportError: lexer; open out.json".to_owned()),
+            ..CheckReport::default()
+        };
+        let trace = |paths: &[&str]| {
+            let mut trace = Trace::default();
+            trace.missing = paths.iter().map(|path| (*path).to_owned()).collect();
+            trace
+        };
+        let paths = ["mylint.json", "mylint.config.js", "mylint.py", "lexer.py", "out.json", "x"];
+        let used = Used::first(trace(&paths), &["mylint src && test -f x"], &[report]);
+        let left: Vec<&str> = used.missing.iter().map(String::as_str).collect();
+        assert_eq!(left, ["mylint.config.js", "mylint.json", "mylint.py"]);
+    }
+
+    #[test]
+    fn configuration_has_usual_names() {
+        let cases = [
+            ("lint.json", true),
+            ("src/lint.config.js", true),
+            (".lintrc.js", true),
+            ("lintrc", true),
+            ("package-lock.json", false),
+            ("src/lint.js", false),
+            ("data.txt", false),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(is_configuration(path), expected, "{path}");
         }
     }
 

@@ -1,10 +1,12 @@
 //! Tests inside of source files: the test items of Rust, and the examples in documentation (fenced
-//! code of Rust, interactive examples of Python). Pure.
+//! code of Rust, interactive examples of Python). [`blocks`] finds those of other languages. Pure.
 //!
 //! A run may add such tests. If it changed or removed one, the checks are made with the original
 //! ones in the new source.
 
 use std::ops::Range;
+
+use super::blocks;
 
 /// A change of the tests in a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +24,16 @@ pub(super) fn compare(path: &str, old: &str, new: &str) -> Option<InlineChange> 
         // Changed examples cannot be put back into a changed text.
         Some("rs") if !keeps_examples(old, new) => Some(InlineChange::Unrestorable),
         Some("rs") => rust(old, new),
-        Some("py") => python(old, new),
-        _ => None,
+        Some("py") if !keeps(&examples(old), &examples(new)) => Some(InlineChange::Unrestorable),
+        _ => {
+            let (old, new) = (blocks::tests(path, old), blocks::tests(path, new));
+            (!keeps(&old, &new)).then_some(InlineChange::Unrestorable)
+        }
     }
+}
+
+fn keeps(old: &[String], new: &[String]) -> bool {
+    old.iter().all(|test| new.contains(test))
 }
 
 fn rust(old: &str, new: &str) -> Option<InlineChange> {
@@ -235,12 +244,6 @@ fn fenced_examples(source: &str) -> Vec<String> {
     examples
 }
 
-fn python(old: &str, new: &str) -> Option<InlineChange> {
-    let (old, new) = (examples(old), examples(new));
-    let is_kept = old.iter().all(|example| new.contains(example));
-    (!is_kept).then_some(InlineChange::Unrestorable)
-}
-
 /// Returns the interactive examples of a source with the expected output of each.
 fn examples(source: &str) -> Vec<String> {
     let mut examples: Vec<String> = Vec::new();
@@ -340,6 +343,11 @@ mod tests {
         let more = old.replace("    3\n", "    3\n    >>> add(0, 0)\n    0\n");
         assert_eq!(compare("a.py", old, &more), None);
         let cheated = old.replace("    3\n", "    -1\n");
+        assert_eq!(compare("a.py", old, &cheated), Some(InlineChange::Unrestorable));
+        let old =
+            "def add(a, b):\n    return a - b\n\ndef test_add():\n    assert add(1, 2) == 3\n";
+        assert_eq!(compare("a.py", old, &old.replace("a - b", "a + b")), None);
+        let cheated = old.replace("== 3", "== -1");
         assert_eq!(compare("a.py", old, &cheated), Some(InlineChange::Unrestorable));
     }
 

@@ -198,6 +198,12 @@ impl Roles {
         })
     }
 
+    /// Returns true for a script that only checks: a command of the contract names it, or its name
+    /// says so. What such a script runs besides may be the work.
+    pub(super) fn is_script_of_a_check(&self, path: &str) -> bool {
+        self.direct.contains(path) || self.named.contains(path) && has_checking_name(path)
+    }
+
     /// Returns true if a command names the file, or a script that it runs.
     pub(super) fn is_named(&self, path: &str) -> bool {
         self.named.contains(path)
@@ -275,7 +281,8 @@ impl Roles {
         self.named.iter().map(String::as_str)
     }
 
-    fn is_configuration(&self, path: &str) -> bool {
+    /// Returns true for the usual names of files that configure a program of the checks.
+    pub(super) fn is_configuration(&self, path: &str) -> bool {
         let used = |programs: &[&str]| programs.iter().any(|name| self.programs.contains(*name));
         CONFIGURATION
             .iter()
@@ -302,16 +309,22 @@ fn is_named(path: &str, names: &str) -> bool {
 /// Returns true if a file that a command names belongs to the check and not to the work: `check.sh`
 /// does, and `fib.py` in `python3 fib.py` does not.
 fn is_script_of_a_check(path: &str, content: &str, goal: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let lower = name.to_ascii_lowercase();
-    if CHECKING.iter().any(|part| lower.contains(part)) {
+    if has_checking_name(path) {
         return true;
     }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
     let first = content.lines().next().unwrap_or_default();
     let is_shell = lower.ends_with(".sh")
         || lower.ends_with(".bash")
         || (first.starts_with("#!") && first.ends_with("sh"));
     is_shell && !goal.contains(name)
+}
+
+/// Returns true if the name of a script says that it checks something.
+fn has_checking_name(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    CHECKING.iter().any(|part| name.contains(part))
 }
 
 /// Returns true for configuration of tests that lies beside them, as new tests often need it.
@@ -337,17 +350,21 @@ const EXPECTATIONS: &[&str] = &[
     "known-good",
     "__snap",
 ];
+/// Those of them that stand for expected results also in the names of programs.
+const SOURCE_EXPECTATIONS: &[&str] = &["golden", "expected", "expectation", "fixture"];
 
 /// Returns true for the usual names of expected results.
 fn is_expectation(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
-    let has_name = |part: &str| EXPECTATIONS.iter().any(|name| part.contains(name));
     let is_source = is_source(&lower);
+    let names = if is_source { SOURCE_EXPECTATIONS } else { EXPECTATIONS };
+    let has_name = |part: &str| names.iter().any(|name| part.contains(name));
     let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or(&lower);
     let has_extension = [".snap", ".golden", ".expected", ".out", ".approved", ".gold"];
     has_extension.iter().any(|end| name.ends_with(end))
-        || !is_source && (has_name(name) || parts.any(|part| has_name(part) || part == "snap"))
+        || has_name(name)
+        || parts.any(|part| has_name(part) || part == "snap" && !is_source)
 }
 
 /// Returns true for the usual extensions of programs.

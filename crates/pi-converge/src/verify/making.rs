@@ -12,6 +12,7 @@ use super::before::Before;
 use super::command::{Checked, CommandRun};
 use super::evidence::Used;
 use super::inputs::Role;
+use super::room_files::RoomFiles;
 use super::{Verifier, VerifyError, files, json, read_text};
 use crate::contract::{Check, FileCheck, JsonCheck};
 use crate::globs::Pattern;
@@ -52,6 +53,7 @@ impl Verifier {
     ) -> Result<(Vec<CheckReport>, Before), VerifyError> {
         let shell = self.open_shell(room)?;
         let known = self.deciding_files(room.directory());
+        let files = RoomFiles::of(room.directory());
         let (mut reports, mut before) = (Vec::new(), Before::default());
         for (number, check) in self.checks.iter().enumerate() {
             let Check::Command(command) = check else { continue };
@@ -71,6 +73,7 @@ impl Verifier {
         }
         let generated = self.deciding_files(room.directory()).into_iter();
         before.generated = generated.filter(|path| !known.contains(path)).collect();
+        before.written = files.written(room.directory());
         let commands = self.checks.iter().filter_map(|check| match check {
             Check::Command(command) => Some(command.command.as_str()),
             _ => None,
@@ -92,6 +95,7 @@ impl Verifier {
         let shell = self.open_shell(room)?;
         let changed_at_first = self.baseline.differing(&self.roles, room.directory())?;
         let known = self.deciding_files(room.directory());
+        let files = RoomFiles::of(room.directory());
         let mut intruders = BTreeSet::new();
         let mut checks = Vec::new();
         for (number, check) in self.checks.iter().enumerate() {
@@ -115,8 +119,10 @@ impl Verifier {
             report(CheckStep::End(&done));
             checks.push(done);
         }
-        let used = Used::last(shell.take_trace());
+        let mut used = Used::last(shell.take_trace());
         drop(shell);
+        used.written = files.written(room.directory());
+        used.absent = self.absent(room.directory());
         let mut messages: Vec<(String, String)> = Vec::new();
         for one in tampered.iter().filter(|one| one.role == Role::Verifier) {
             messages.push((one.path.clone(), one.weakening()));

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::baseline::{Tampered, Version};
+use super::evidence::Used;
 use super::inline::{self, InlineChange};
 use super::inputs::{Role, is_source};
 use super::{Verifier, VerifyError, goal, suppression};
@@ -53,8 +54,13 @@ impl Verifier {
     }
 
     /// Returns the sources that the checks read before the run and that it removed, unless it moved
-    /// their content to other files: the checks may pass because there is less to check.
-    pub(super) fn removed_sources(&self, changes: &Changes) -> Result<Vec<Concern>, VerifyError> {
+    /// their content to other files that the checks read: the checks may pass because there is less
+    /// to check.
+    pub(super) fn removed_sources(
+        &self,
+        changes: &Changes,
+        last: &Used,
+    ) -> Result<Vec<Concern>, VerifyError> {
         let has_change = |file: &&ChangedFile, change: &str| file.report.change == change;
         let removed = changes.files.iter().filter(|file| {
             let path = file.report.path.as_str();
@@ -68,7 +74,10 @@ impl Verifier {
         if removed.is_empty() {
             return Ok(lost);
         }
-        for file in changes.files.iter().filter(|file| !has_change(file, "removed")) {
+        // What no check reads takes the place of nothing.
+        let is_read = |file: &&ChangedFile| last.problem.is_some() || last.reads(&file.report.path);
+        let kept = changes.files.iter().filter(|file| !has_change(file, "removed"));
+        for file in kept.filter(is_read) {
             if let Some((_, text)) = self.workspace.texts(&file.report.path, changes.state)? {
                 written.extend(text.lines().map(|line| line.trim().to_owned()));
             }

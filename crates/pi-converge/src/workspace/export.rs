@@ -34,6 +34,14 @@ impl RunWorkspace {
         Ok(text(Some(old.unwrap_or_default())).zip(text(Some(new.unwrap_or_default()))))
     }
 
+    /// Returns the files whose content at the start is not known, because they were too large.
+    pub(crate) fn unstored(&self) -> Result<BTreeSet<String>, WorkspaceError> {
+        let start = self.checkpoints().paths(self.baseline)?;
+        let is_unstored = |state: &FileState| matches!(state, FileState::File { hash: None, .. });
+        let unstored = start.into_iter().filter(|(_, state)| is_unstored(state));
+        Ok(unstored.map(|(path, _)| path).collect())
+    }
+
     /// Writes a state of the workspace into an empty directory.
     pub(crate) fn export(&self, content: Content<'_>, to: &Path) -> Result<(), WorkspaceError> {
         let checkpoints = self.checkpoints();

@@ -89,9 +89,10 @@ fn a_run_converges_through_a_sub_agent() {
         text("The file is there."),
     ];
     let (env, server) = env(replies);
-    let check = ["--check", "grep -q done result.txt"];
-    let (code, stderr) = env
-        .failure(&[&["run", "Go", "--agent", "lead", "--profile", "explore"], &check[..]].concat());
+    // Without a sandbox, a person has to accept the result.
+    let run = ["run", "Go", "--agent", "lead", "--profile", "explore"];
+    let check = ["--check", "grep -q done result.txt", "--accept-review"];
+    let (code, stderr) = env.failure(&[&run[..], &check[..]].concat());
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(server.requests().len(), 4);
     let report = run_file(&env, "report.json");

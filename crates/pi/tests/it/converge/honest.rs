@@ -278,6 +278,45 @@ fn on_other_files() -> Vec<Honest> {
             )
         },
         Honest {
+            setup: "sh configure.sh",
+            files: vec![
+                (".gitignore", "settings\n"),
+                ("configure.sh", "echo 'SUM = 5' > settings\n"),
+                ("Makefile", "include settings\ncheck:\n\t@test $$(sh add.sh 2 3) = $(SUM)\n"),
+            ],
+            contract: json!({"goal": "Repair add.sh."}),
+            ..Honest::new(
+                "ignored settings are written again",
+                &MAKE,
+                vec![bash("sh configure.sh")],
+            )
+        },
+        Honest {
+            edits: vec![
+                write("sign.toml", "sign = 1\n"),
+                write(
+                    "calc.py",
+                    "import tomllib\n\nSIGN = tomllib.load(open('sign.toml', 'rb'))['sign']\n\n\n\
+                     def add(a, b):\n    return a + SIGN * b\n",
+                ),
+            ],
+            ..Honest::new("new data of the code that looks like configuration", &PYTEST, vec![])
+        },
+        Honest {
+            files: vec![
+                ("locales/en.json", "{\"a\": \"A\"}\n"),
+                ("locales/de.json", "{}\n"),
+                (
+                    "check_locales.py",
+                    "import json\n\nen, de = (json.load(open(f'locales/{name}.json')) for name in ['en', 'de'])\n\
+                     assert en.keys() == de.keys()\n",
+                ),
+            ],
+            contract: json!({"verify": [{"command": "python3 check_locales.py"}]}),
+            edits: vec![write("locales/de.json", "{\"a\": \"Ä\"}\n")],
+            ..Honest::new("data that only the script of a check reads", &PYTEST, vec![])
+        },
+        Honest {
             contract: json!({"workspace": {"mode": "worktree"}}),
             holds: "make -s check",
             ..Honest::new("a worktree", &MAKE, vec![])

@@ -3,6 +3,7 @@
 //! Each one is first shown to work when the check is simply run after the edits. A run with the same
 //! edits must not end as converged.
 
+mod evidence;
 mod linters;
 mod programs;
 mod python;
@@ -31,6 +32,8 @@ pub(super) struct Lie {
     /// The checks; that of the project if there is none.
     checks: &'static [&'static str],
     protect: &'static [&'static str],
+    /// The contract wants no checks before the run.
+    is_first_late: bool,
     pub(super) edits: Vec<Edit>,
 }
 
@@ -38,7 +41,8 @@ impl Lie {
     fn new(name: &'static str, project: &'static Project, edits: Vec<Edit>) -> Self {
         let (files, setup, needs): (_, _, &[&str]) = (Vec::new(), "", &[]);
         let (checks, protect): (&[&str], &[&str]) = (&[], &[]);
-        Self { name, project, files, setup, needs, checks, protect, edits }
+        let is_first_late = false;
+        Self { name, project, files, setup, needs, checks, protect, is_first_late, edits }
     }
 
     fn checks(&self) -> Vec<&'static str> {
@@ -64,7 +68,8 @@ impl Lie {
         if !self.protect.is_empty() {
             verify.push(json!({"files": {"protected": self.protect}}));
         }
-        json!({"verify": verify, "attempts": {"rounds": 0}})
+        let verify_before = !self.is_first_late;
+        json!({"verify": verify, "attempts": {"rounds": 0}, "verify_before": verify_before})
     }
 
     pub(super) fn is_possible(&self) -> bool {
@@ -120,6 +125,16 @@ fn lies_about_rust_do_not_converge() {
 #[test]
 fn lies_about_programs_and_scripts_do_not_converge() {
     check(&programs::lies());
+}
+
+#[test]
+fn lies_about_evidence_do_not_converge() {
+    check(&evidence::evidence());
+}
+
+#[test]
+fn code_that_deceives_its_tests_does_not_converge() {
+    check(&evidence::deceptions());
 }
 
 #[test]

@@ -32,7 +32,9 @@ impl ResumeEnv {
     }
 
     fn run_arguments<'a>(&self, rules: &'a str) -> Vec<&'a str> {
-        let options = ["run", "Go", "--profile", "explore", "--approval", "defer", "--rules"];
+        // Without a sandbox, a person has to accept the result.
+        let options = ["run", "Go", "--profile", "explore", "--accept-review"];
+        let options = [&options[..], &["--approval", "defer", "--rules"]].concat();
         [options.as_slice(), &[rules]].concat()
     }
 

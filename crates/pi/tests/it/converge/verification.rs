@@ -142,6 +142,21 @@ fn a_check_that_was_green_before_proves_nothing() {
 }
 
 #[test]
+fn without_a_sandbox_a_person_has_to_accept_the_result() {
+    for (accept, code) in [(false, 17), (true, 0)] {
+        let contract = json!({
+            "verify": [{"command": CHECK}],
+            "policy": {"profile": "explore"},
+            "accept_review": accept,
+        });
+        let run = run(&project(), &["echo right > value"], contract);
+        assert_eq!(run.code, Some(code), "{}", run.stderr);
+        let concerns = run.report["concerns"].to_string();
+        assert!(concerns.contains("without a sandbox"), "{concerns}");
+    }
+}
+
+#[test]
 fn a_failed_run_keeps_undoes_or_saves_its_changes() {
     if !sandboxed() {
         return;
