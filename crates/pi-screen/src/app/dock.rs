@@ -8,13 +8,17 @@ use pi_tui::{Component as _, Line, Token, View};
 
 use crate::app::App;
 
+/// Rows of the footer without what extensions add.
+const FOOTER: usize = 2;
+
 /// Returns the lines of the dock. Parts that did not change return the lines they have.
 pub(crate) fn render(app: &mut App, view: View<'_>, now: Instant) -> Vec<Line> {
     let mut lines = app.queue.render(view, &app.keymap);
     let above = app.widgets.render(WidgetPlacement::AboveEditor, view);
     lines.push(Line::new());
     lines.extend(above);
-    match app.panels.render(view) {
+    let panel = app.panels.render(view);
+    match &panel {
         Some(panel) => lines.extend(panel.iter().cloned()),
         None => match app.mounts.editor(view) {
             Some(editor) => lines.extend(editor),
@@ -24,11 +28,16 @@ pub(crate) fn render(app: &mut App, view: View<'_>, now: Instant) -> Vec<Line> {
             }
         },
     }
-    lines.extend(app.widgets.render(WidgetPlacement::BelowEditor, view));
-    match app.mounts.footer(view) {
-        Some(footer) => lines.extend(footer),
-        None => lines.extend(app.footer.render(view)),
-    }
+    let below = app.widgets.render(WidgetPlacement::BelowEditor, view);
+    let footer = match app.mounts.footer(view) {
+        Some(footer) => footer,
+        None => app.footer.render(view),
+    };
+    // What extensions show below a question must not move its beginning above the screen.
+    let room = panel.map_or(usize::MAX, |panel| view.rows.saturating_sub(panel.len() + 1));
+    let has_room = below.len() + footer.len() <= room;
+    lines.extend(below.into_iter().filter(|_| has_room));
+    lines.extend(footer.into_iter().take(room.max(FOOTER)));
     lines
 }
 

@@ -153,8 +153,12 @@ impl<T: Clone> Question<T> {
         }
     }
 
-    /// Returns the answer that a key means by its number.
+    /// Returns the answer that a key means by its number. Questions that may appear while the user types
+    /// have no numbers.
     fn numbered(&self, key: &Key) -> Option<T> {
+        if self.words.is_empty() {
+            return None;
+        }
         let digit = key.text.as_deref()?.parse::<usize>().ok()?;
         self.answers.get(digit.checked_sub(1)?).cloned()
     }

@@ -131,3 +131,25 @@ fn approvals_decide_about_commands() {
     screen.key("enter");
     screen.wait_for("it was denied: list files instead");
 }
+
+/// An extension cannot push the question above the screen with a widget, a status or a footer.
+#[test]
+fn what_extensions_show_does_not_hide_the_question() {
+    let widget =
+        "ctx.ui.setWidget(\"w\", Array(10).fill(\"noise\"), { placement: \"belowEditor\" });";
+    let status = "ctx.ui.setStatus(\"s\", \"noisy status\");";
+    for (size, mode) in [(Size::new(60, 12), "regular"), (Size::new(80, 24), "fullscreen")] {
+        let home = Home::new();
+        let source = format!(
+            "export default (pi) => {{ pi.on(\"session_start\", (event, ctx) => {{ {widget} {status} }}); }};"
+        );
+        home.write(".pi/agent/extensions/noise.ts", source);
+        let arguments = ["--tui-mode", mode, "--profile", "careful", "--sandbox", "off"];
+        let mut screen = Screen::start(&home.command(&arguments), size, Profile::PLAIN);
+        screen.wait_for("noise");
+        screen.submit("bash-ok");
+        screen.wait_for("Allow bash?");
+        screen.wait_for("for i in $(seq 1 12)");
+        screen.wait_gone("noise");
+    }
+}
