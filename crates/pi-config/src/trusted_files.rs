@@ -12,13 +12,14 @@ mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use pi_base::lock;
 
 use crate::Environment;
-use reach::Reach;
+use reach::{Found, Reach};
 use snapshot::Snapshot;
 
 /// Variables with the directory of the project, which scripts use on purpose.
@@ -32,6 +33,8 @@ pub struct TrustedFiles {
     reach: Option<Reach>,
     /// Real paths that stay read-only.
     protected: BTreeSet<PathBuf>,
+    /// Links on the way to the files.
+    links: BTreeSet<PathBuf>,
     /// The files of each command, as they were at the start.
     commands: Mutex<HashMap<String, Vec<Snapshot>>>,
 }
@@ -48,26 +51,38 @@ impl TrustedFiles {
         paths: impl IntoIterator<Item = PathBuf>,
     ) -> Self {
         let reach = Reach::new(roots, environment);
-        let mut protected = BTreeSet::new();
+        let (mut protected, mut links) = (BTreeSet::new(), BTreeSet::new());
+        let mut add = |found: Found| {
+            protected.extend(found.protected);
+            links.extend(found.links);
+        };
         let mut snapshots = HashMap::new();
         for command in commands {
             let found = reach.of_command(command);
             let taken = found.files.iter().map(|path| Snapshot::take(path)).collect();
             snapshots.insert(command.to_owned(), taken);
-            protected.extend(found.protected);
+            add(found);
         }
         for path in programs {
-            protected.extend(reach.of_program(&path).protected);
+            add(reach.of_program(&path));
         }
         for path in paths {
-            protected.extend(reach.of_path(&path).protected);
+            add(reach.of_path(&path));
         }
-        Self { reach: Some(reach), protected, commands: Mutex::new(snapshots) }
+        for path in linked(environment) {
+            add(reach.of_path(&path));
+        }
+        Self { reach: Some(reach), protected, links, commands: Mutex::new(snapshots) }
     }
 
     /// Returns the real paths that stay read-only.
     pub fn protected(&self) -> impl Iterator<Item = &PathBuf> {
         self.protected.iter()
+    }
+
+    /// Returns the links on the way to the files, in the directories that the sandbox can write.
+    pub fn links(&self) -> impl Iterator<Item = &PathBuf> {
+        self.links.iter()
     }
 
     /// Returns true if this real path is, or is in, a trusted file or directory.
@@ -116,4 +131,34 @@ impl TrustedFiles {
             )),
         }
     }
+}
+
+/// Directories of the agent directory with data and not with resources.
+const DATA: [&str; 5] = ["cache", "runs", "sessions", "tmp", "undo"];
+/// The deepest links that are looked for, and the most entries that are read.
+const DEEPEST: usize = 4;
+const MOST_ENTRIES: usize = 4096;
+
+/// Returns the links in the directories from which sessions load rules, extensions, skills, prompts and
+/// settings: users keep these files elsewhere, such as in a repository.
+fn linked(environment: &Environment) -> Vec<PathBuf> {
+    let own = &environment.agent_directory;
+    let project = [environment.project_directory(), environment.cwd.join(".agents")];
+    let mut left: Vec<(PathBuf, usize)> = vec![(own.clone(), 0)];
+    left.extend(project.map(|directory| (directory, 0)));
+    left.extend(environment.home.iter().map(|home| (home.join(".agents"), 0)));
+    let (mut links, mut entries) = (Vec::new(), 0);
+    while let Some((directory, depth)) = left.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            entries += 1;
+            let Ok(kind) = entry.file_type() else { continue };
+            let is_data = directory == *own && DATA.iter().any(|name| entry.file_name() == **name);
+            if kind.is_symlink() {
+                links.push(entry.path());
+            } else if kind.is_dir() && !is_data && depth < DEEPEST && entries < MOST_ENTRIES {
+                left.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    links
 }

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use pi_config::mcp::{StdioServer, Transport};
 use pi_config::settings::{ApprovalPolicy, Profile};
 use pi_config::{Environment, Settings, TrustedFiles};
 use pi_guard::secrets::Secrets;
+use pi_guard::shell::quoted;
 use pi_models::{configured_secrets, key_commands};
 use pi_protocol::{Model, Provider, Tool};
 use pi_session::Session;
@@ -80,7 +82,8 @@ fn trusted_files(
     let guardrails = settings.guardrails.iter().flatten();
     let guardrails = guardrails.filter_map(|guardrail| guardrail.plan().command.as_ref());
     let of_keys = key_commands(environment);
-    let commands = hooks.chain(guardrails).chain(&of_keys).map(String::as_str);
+    let servers = server_commands(environment, options.project.is_trusted());
+    let commands = hooks.chain(guardrails).chain(&of_keys).chain(&servers).map(String::as_str);
     let flags = &options.resources;
     let path = |text: &String| environment.expand(text, &environment.cwd);
     let programs = flags.extensions.iter().chain(settings.extensions.iter().flatten());
@@ -94,6 +97,22 @@ fn trusted_files(
         return Arc::default();
     }
     Arc::new(TrustedFiles::find(roots, environment, commands, programs, paths))
+}
+
+/// Returns the commands of the MCP servers that are programs, as text for a shell.
+fn server_commands(environment: &Environment, is_trusted: bool) -> Vec<String> {
+    let servers = pi_config::mcp::load(environment, is_trusted).servers;
+    let programs = servers.iter().filter_map(|server| match &server.config.transport {
+        Transport::Stdio(program) => Some(program),
+        Transport::Http(_) => None,
+    });
+    let text = |program: &StdioServer| {
+        let words = std::iter::once(&program.command).chain(&program.args);
+        let start = program.cwd.as_ref().map(|cwd| format!("cd {}; ", quoted(cwd)));
+        let words: Vec<String> = words.map(|word| quoted(word)).collect();
+        format!("{}{}", start.unwrap_or_default(), words.join(" "))
+    };
+    programs.map(text).collect()
 }
 
 /// A guard with the workspace and the checkpoints that it was constructed for.

@@ -44,6 +44,7 @@ impl Walls {
         trusted: Arc<TrustedFiles>,
     ) -> Result<Self, GuardError> {
         plan.protected.extend(trusted.protected().cloned());
+        plan.links.extend(trusted.links().cloned());
         // Until the guard knows of checkpoints.
         let policy = policy.with_defaults(plan.defaults(true));
         let files = program_files(environment, &plan);

@@ -42,6 +42,8 @@ pub struct GuardPlan {
     pub hidden: Vec<PathBuf>,
     /// Files that stay read-only besides the default ones.
     pub protected: Vec<PathBuf>,
+    /// Links that lead to protected files, which are restored after each command.
+    pub(crate) links: Vec<PathBuf>,
     /// Files that make other programs run something stay as they are.
     pub protects_agent_files: bool,
     /// Directories that sandboxed commands find at other paths.
@@ -136,6 +138,7 @@ impl GuardPlan {
             writable_roots: paths(settings.writable_roots),
             hidden,
             protected: paths(settings.protected),
+            links: Vec::new(),
             protects_agent_files: unattended && settings.protect_agent_files != Some(false),
             mounts: Vec::new(),
             is_disposable: false,

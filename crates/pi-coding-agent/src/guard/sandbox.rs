@@ -261,6 +261,7 @@ impl Sandbox {
         }
         confinement.mounts.clone_from(&plan.mounts);
         confinement.protected.extend(plan.protected.iter().cloned());
+        confinement.links.clone_from(&plan.links);
         let agent_files = if plan.protects_agent_files {
             let roots = plan.roots_of_user(&environment.cwd);
             AgentFiles::find(roots.iter().map(PathBuf::as_path), PERMIT_AGENT_FILES)
@@ -313,6 +314,14 @@ impl Sandbox {
         // would stay, which is untidy and nothing else.
         let _ = created.directory.record_covers(&confined.own_covers());
         aftermath
+    }
+
+    /// Removes the directories of the sandbox and of the judge, when no command follows.
+    pub(super) fn remove_directories(&self) {
+        if let Some(Ok(created)) = self.created.get() {
+            created.directory.remove();
+        }
+        self.watcher.remove_directory();
     }
 
     /// Checks whether a tool of this process may access a file, by the rules that the sandbox has

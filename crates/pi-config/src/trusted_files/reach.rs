@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use pi_guard::confine::links_on_the_way;
 use pi_guard::shell::{self, RedirectAccess};
 
 use crate::Environment;
@@ -21,8 +22,6 @@ const MOST_LOOKS: usize = 20_000;
 const MOST_DIRECTORIES: usize = 8;
 /// Most parts of a path at which a known path may begin.
 const MOST_PARTS: usize = 3;
-/// Most links on the way to a file.
-const MOST_LINKS: usize = 40;
 
 /// Extensions of files that other scripts load. A file that can be executed needs none.
 const SCRIPTS: &[&str] = &[
@@ -50,6 +49,8 @@ pub(super) struct Found {
     pub(super) files: BTreeSet<PathBuf>,
     /// Real paths of files, of the directories of scripts, and of directories with links.
     pub(super) protected: BTreeSet<PathBuf>,
+    /// Links on the way to the files.
+    pub(super) links: BTreeSet<PathBuf>,
 }
 
 impl Reach {
@@ -119,6 +120,10 @@ impl Reach {
         let mut found = Found::default();
         self.add(path, &mut found);
         let real = fs::canonicalize(path).ok().filter(|real| real.is_dir());
+        if real.is_some() {
+            let links = links_on_the_way(path).into_iter();
+            found.links.extend(links.filter(|link| self.is_inside(link)));
+        }
         let real = real.filter(|real| self.is_inside(real) && !self.is_needed(real));
         found.protected.extend(real);
         found
@@ -170,14 +175,17 @@ impl Reach {
     /// Returns its real path if it is.
     fn add(&self, path: &Path, found: &mut Found) -> Option<PathBuf> {
         let real = fs::canonicalize(path).ok().filter(|real| real.is_file())?;
-        let links = directories_of_links(path);
+        // A change in one of these directories can lead the path elsewhere.
+        let links = links_on_the_way(path);
+        found.links.extend(links.iter().filter(|link| self.is_inside(link)).cloned());
+        let links: Vec<&Path> = links.iter().filter_map(|link| link.parent()).collect();
         let is_inside = self.is_inside(&real);
         if !is_inside && !links.iter().any(|link| self.is_inside(link)) {
             return None;
         }
         found.files.insert(path.to_owned());
         let held = links.into_iter().filter(|link| self.is_inside(link) && !self.is_needed(link));
-        found.protected.extend(held);
+        found.protected.extend(held.map(Path::to_owned));
         if !is_inside {
             return None;
         }
@@ -263,6 +271,11 @@ impl Reach {
 fn modules(name: &str, own: Option<&str>) -> Vec<String> {
     let module = name.trim_start_matches("./").trim_matches('.').replace('.', "/");
     let mut files = vec![format!("{module}/__init__.py")];
+    // TypeScript imports a file by the name that it would have after compilation.
+    for (of_output, of_source) in [("js", "ts"), ("js", "tsx"), ("mjs", "mts"), ("cjs", "cts")] {
+        let stem = name.strip_suffix(of_output).and_then(|stem| stem.strip_suffix('.'));
+        files.extend(stem.map(|stem| format!("{stem}.{of_source}")));
+    }
     for extension in own.into_iter().chain(["js", "ts", "py"]) {
         files.push(format!("{name}.{extension}"));
         files.push(format!("{name}/index.{extension}"));
@@ -310,42 +323,4 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_executable(_: &Path) -> bool {
     false
-}
-
-/// Returns the real directories that contain a link on the way to a path. A change in one of them can
-/// lead the path elsewhere.
-fn directories_of_links(path: &Path) -> Vec<PathBuf> {
-    let mut directories = Vec::new();
-    let mut left: Vec<PathBuf> = parts(path);
-    let mut real = PathBuf::from("/");
-    while let Some(part) = left.pop() {
-        let next = real.join(&part);
-        if part == Path::new("..") {
-            real.pop();
-            continue;
-        }
-        let Ok(target) = fs::read_link(&next) else {
-            real = next;
-            continue;
-        };
-        directories.push(real.clone());
-        if directories.len() > MOST_LINKS {
-            break;
-        }
-        if target.is_absolute() {
-            real = PathBuf::from("/");
-        }
-        left.extend(parts(&target));
-    }
-    directories
-}
-
-/// Returns the names in a path, last one first.
-fn parts(path: &Path) -> Vec<PathBuf> {
-    let names = path
-        .components()
-        .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
-    let mut names: Vec<PathBuf> = names.map(|part| PathBuf::from(part.as_os_str())).collect();
-    names.reverse();
-    names
 }

@@ -431,14 +431,17 @@ fn the_agent_directory_shows_no_tokens() {
     }
 }
 
-/// The script of an MCP server can be changed, and runs in the sandbox.
+/// The script of an MCP server cannot be changed. What its text does not show can, and runs in the
+/// sandbox.
 #[test]
-fn a_changed_server_runs_in_the_sandbox() {
-    const SERVER: &str = "printf '#!/bin/sh\\ntouch ~/OWNED ran\\n' > server.sh";
-    let attempt = |more: &[&str], alone: bool| {
+fn servers_run_what_the_user_wrote_or_in_the_sandbox() {
+    const SERVER: &str = "printf '#!/bin/sh\\ntouch ~/OWNED ran\\n' > server.sh; \
+                          printf 'serve:\\n\\ttouch ~/OWNED ran\\n' > Makefile";
+    let attempt = |command: &[&str], more: &[&str], alone: bool| {
         let env = TestEnv::new();
         write_script(&env, "server.sh", "#!/bin/sh\nexit 1\n");
-        let entry = json!({ "command": "./server.sh", "cwd": env.project(), "exposure": "direct" });
+        let entry = json!({ "command": command[0], "args": &command[1..], "cwd": env.project(),
+            "exposure": "direct" });
         let servers = json!({ "mcpServers": { "mine": entry } }).to_string();
         // The second run starts what the first one wrote.
         for calls in [&[bash(SERVER)][..], &[]] {
@@ -449,8 +452,54 @@ fn a_changed_server_runs_in_the_sandbox() {
         }
         (env.project().join("ran").exists(), is_owned(&env))
     };
-    assert_eq!(attempt(&[], false), (true, true));
+    let unattended = ["--profile", "unattended"];
+    for (command, is_changed) in
+        [(&["./server.sh"][..], false), (&["sh", "server.sh"], false), (&["make", "-ks"], true)]
+    {
+        assert_eq!(attempt(command, &[], false), (true, true), "{command:?}");
+        for alone in rungs().iter().copied() {
+            assert_eq!(attempt(command, &unattended, alone), (is_changed, false), "{command:?}");
+        }
+    }
+}
+
+/// Rules, skills and prompts that users keep in a project and link to.
+#[test]
+fn resources_behind_links_cannot_be_written() {
+    const TEXT: &str = "[[command]]\nprefix = [\"git\", \"push\"]\ndecision = \"forbid\"\n";
+    let attempt = |more: &[&str], alone: bool| -> Vec<String> {
+        let env = TestEnv::new();
+        let files =
+            ["one/a.toml", "two/b.toml", "k/r.toml", "skills/mine/SKILL.md", "prompts/p.md"];
+        let mut calls: Vec<_> = files.iter().map(|name| bash(&format!("echo > {name}"))).collect();
+        calls.push(bash("rm top.toml; echo > top.toml"));
+        calls.push(bash("mv two t; mkdir two; echo > two/b.toml"));
+        let _server = model(&env, &calls);
+        for name in files {
+            write_script(&env, name, TEXT);
+        }
+        let (agent, project) = (env.agent(), env.project());
+        fs::create_dir_all(project.join(".pi/rules")).unwrap();
+        fs::create_dir_all(agent.join("prompts")).unwrap();
+        for (target, link) in [
+            ("../../one/a.toml".into(), project.join(".pi/rules/a.toml")),
+            (project.join("two"), agent.join("rules")),
+            ("k/r.toml".into(), project.join("top.toml")),
+            (project.join("skills"), agent.join("skills")),
+            (project.join("prompts/p.md"), agent.join("prompts/p.md")),
+        ] {
+            symlink(target, link).unwrap();
+        }
+        let arguments = [&["--approve", "--rules", "top.toml"][..], more].concat();
+        let output = run(&env, &arguments, alone);
+        assert!(output.status.success(), "{output:?}");
+        let names = files.iter().chain(&["top.toml"]);
+        let is_changed =
+            |name: &&&str| fs::read_to_string(project.join(name)).ok().as_deref() != Some(TEXT);
+        names.filter(is_changed).map(|name| (*name).to_owned()).collect()
+    };
+    assert_eq!(attempt(&[], false).len(), 6);
     for alone in rungs().iter().copied() {
-        assert_eq!(attempt(&["--profile", "unattended"], alone), (true, false));
+        assert_eq!(attempt(&["--profile", "unattended"], alone), [""; 0]);
     }
 }
