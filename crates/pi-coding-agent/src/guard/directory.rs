@@ -57,6 +57,15 @@ impl SandboxDirectory {
         self.path().join("own")
     }
 
+    /// Removes the directory after the last command. What is still connected to the session, such as an
+    /// MCP server, can keep this value alive until the process ends.
+    pub(super) fn remove(&self) {
+        let has_covers = recorded_covers(self.path()).iter().any(|cover| is_cover(cover));
+        let rest = if has_covers { self.temporary() } else { self.path().to_owned() };
+        // The next start removes what is left.
+        let _ = fs::remove_dir_all(rest);
+    }
+
     /// Records the covers that may be left behind in the workspace.
     pub(super) fn record_covers(&self, covers: &[PathBuf]) -> io::Result<()> {
         fs::write(self.path().join(COVERS), serde_json::to_vec(covers)?)

@@ -103,6 +103,8 @@ impl Watcher {
         None
     }
 
+    pub(super) fn remove_directory(&self) {}
+
     pub(super) fn apply(
         &self,
         confined: Option<Arc<Confined>>,
@@ -133,6 +135,13 @@ impl Watcher {
     /// Returns the directory of the judge, which commands must not change.
     pub(super) fn directory(&self) -> Option<&Path> {
         self.started().map(|started| started.directory.path())
+    }
+
+    /// Removes the directory of a judge that was started, when no command follows.
+    pub(super) fn remove_directory(&self) {
+        if let Some(Ok(started)) = self.started.get() {
+            started.directory.remove();
+        }
     }
 
     /// Adds the judge to the confinement of a command, or to a command without one, which `helper`
@@ -254,10 +263,12 @@ impl Guard {
         }
     }
 
-    /// Examines what the commands of the session left, after the last one, and removes the covers of
-    /// the sandbox. Returns what was found since the last examination and everything dangerous.
+    /// Examines what the commands of the session left, after the last one, and removes the covers and
+    /// the directories of the sandbox. Returns what was found since the last examination and everything dangerous.
     pub fn finish_sandbox(&self) -> pi_tools::Aftermath {
-        self.sandbox.finish()
+        let aftermath = self.sandbox.finish();
+        self.sandbox.remove_directories();
+        aftermath
     }
 
     /// Returns the programs that rules refused to commands since the last call of this method.

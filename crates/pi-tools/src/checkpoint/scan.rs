@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use ignore::WalkBuilder;
+use pi_guard::confine::is_cover;
 
 use super::CheckpointError;
 use super::beside;
@@ -73,6 +74,9 @@ pub fn covered(root: &Path) -> impl Iterator<Item = String> {
     })
 }
 
+/// Directories that may be covers of the sandbox.
+const COVERS: [&str; 2] = [".agents", ".pi"];
+
 /// Returns true if a parent directory of the path is a link: the workspace does not contain what is
 /// behind it.
 pub(super) fn is_behind_link(root: &Path, path: &Path) -> bool {
@@ -89,6 +93,10 @@ pub(super) fn scan_path(
     file_bytes: u64,
 ) -> Result<Option<FileState>, CheckpointError> {
     if metadata.is_dir() {
+        // An empty directory that the sandbox puts there, and removes at the end of the session.
+        if COVERS.contains(&path) && is_cover(file) {
+            return Ok(None);
+        }
         return Ok(Some(FileState::Directory { mode: mode(metadata) }));
     }
     if metadata.is_symlink() {

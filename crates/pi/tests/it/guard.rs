@@ -119,6 +119,31 @@ fn unattended_runs_are_sandboxed_and_report_it() {
     assert_eq!(names, ["src"]);
 }
 
+/// Servers and long outputs belong to the session.
+#[test]
+fn a_session_leaves_no_temporary_files() {
+    if rung() == ConfinementLevel::None {
+        return;
+    }
+    let env = TestEnv::new();
+    let server = model(&env, &[bash("seq 200000"), bash("touch $TMPDIR/x; echo x > a")]);
+    let servers = json!({"mcpServers": {"mine": {"command": "/bin/cat", "exposure": "direct"}}});
+    fs::write(env.agent().join("mcp.json"), servers.to_string()).unwrap();
+    let temporary = env.project().parent().unwrap().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = env.command(&["-p", "--profile", "unattended", "Go"]);
+    let output = command.env("TMPDIR", &temporary).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(results(&server).len(), 2);
+    let left: Vec<_> = fs::read_dir(&temporary).unwrap().flatten().map(|e| e.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    let undone = env.pi(&["undo"]);
+    assert_eq!(
+        String::from_utf8_lossy(&undone.stdout).lines().skip(1).collect::<Vec<_>>(),
+        ["removed a"]
+    );
+}
+
 #[test]
 fn the_guard_status_is_in_the_events_and_in_the_session() {
     if rung() == ConfinementLevel::None {
