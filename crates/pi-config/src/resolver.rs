@@ -5,6 +5,8 @@
 //! caller stops waiting.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -44,7 +46,7 @@ pub struct ValueResolver {
 }
 
 impl ValueResolver {
-    /// Creates a resolver that runs commands with the directory and variables of the environment.
+    /// Creates a resolver that runs commands with the variables of the environment.
     pub fn new(environment: Environment) -> Self {
         Self { environment, timeout: TIMEOUT, cached: Mutex::default() }
     }
@@ -108,15 +110,33 @@ impl ValueResolver {
         self.run_program(program.into_iter().map(str::to_owned).collect()).await
     }
 
+    /// Returns the directory in which commands run: the agent directory. Programs load files of their
+    /// working directory, and an agent can write that of the session.
+    fn directory(&self) -> &Path {
+        let own = self.environment.agent_directory.as_path();
+        if own.is_dir() { own } else { &self.environment.cwd }
+    }
+
+    /// Removes the directories of the session from a search path, for the same reason.
+    fn without_project(&self, path: &str) -> OsString {
+        let entries = std::env::split_paths(path);
+        let kept = entries.filter(|entry| !entry.starts_with(&self.environment.cwd));
+        std::env::join_paths(kept).unwrap_or_else(|_| path.into())
+    }
+
     /// Runs a program with its arguments and returns its trimmed output.
     pub async fn run_program(&self, program: Vec<String>) -> Output {
         let Some((name, arguments)) = program.split_first() else {
             return Err("the command is empty".to_owned());
         };
-        let directory = Some(self.environment.cwd.as_path());
+        let directory = Some(self.directory());
         let start = process::command(name, directory, Variables::Empty, Rights::User);
         let mut command = Command::from(start);
         command.args(arguments).envs(self.environment.variables.iter());
+        command.env("PI_PROJECT_DIR", &self.environment.cwd);
+        if let Some(path) = self.environment.variable("PATH") {
+            command.env("PATH", self.without_project(path));
+        }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
         #[cfg(unix)]

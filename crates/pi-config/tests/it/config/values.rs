@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pi_config::{CommandRuns, ValueResolver};
@@ -45,7 +46,7 @@ async fn a_command_runs_once_or_each_time_even_if_it_fails() {
         ("echo key", CommandRuns::EachTime, 3),
         ("exit 1", CommandRuns::EachTime, 3),
     ] {
-        let line = format!("!echo run >> log; {end}");
+        let line = format!("!echo run >> \"$PI_PROJECT_DIR/log\"; {end}");
         let none = BTreeMap::new();
         // Concurrently and in sequence.
         let (one, other) = tokio::join!(
@@ -65,7 +66,7 @@ async fn a_timeout_ends_the_command_and_its_children() {
     let env = ConfigEnv::new();
     let cwd = env.environment.cwd.clone();
     let resolver = ValueResolver::new(env.environment).with_timeout(Duration::from_millis(50));
-    let line = "!cat /dev/zero > /dev/null & echo $! > pid; wait";
+    let line = "!cat /dev/zero > /dev/null & echo $! > \"$PI_PROJECT_DIR/pid\"; wait";
     let problem =
         resolver.resolve(line, &BTreeMap::new(), CommandRuns::EachTime).await.unwrap_err();
     assert_eq!(problem, "the command took longer than 0.05 seconds");
@@ -79,4 +80,33 @@ async fn a_timeout_ends_the_command_and_its_children() {
             std::thread::yield_now();
         }
     }
+}
+
+/// Programs load files of their working directory, and others are found by `PATH`.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_command_runs_nothing_of_the_project_that_it_does_not_name() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut env = ConfigEnv::new();
+    let (cwd, agent) = (env.environment.cwd.clone(), env.environment.agent_directory.clone());
+    fs::create_dir_all(&agent).unwrap();
+    fs::create_dir_all(cwd.join("venv/bin")).unwrap();
+    fs::write(cwd.join("Makefile"), "key:\n\t@echo planted\n").unwrap();
+    for name in ["venv/bin/printkey", "script"] {
+        fs::write(cwd.join(name), "#!/bin/sh\necho planted\n").unwrap();
+        fs::set_permissions(cwd.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}/venv/bin:/usr/bin:/bin", cwd.display());
+    Arc::make_mut(&mut env.environment.variables).insert("PATH".to_owned(), path);
+    let resolver = ValueResolver::new(env.environment);
+    for line in ["!make -s key", "!printkey", "!./script", "!. ./script"] {
+        let found = resolver.resolve(line, &BTreeMap::new(), CommandRuns::EachTime).await;
+        assert!(found.is_err(), "{line}: {found:?}");
+    }
+    let found = resolver.resolve("!pwd", &BTreeMap::new(), CommandRuns::EachTime).await.unwrap();
+    assert_eq!(fs::canonicalize(found).unwrap(), fs::canonicalize(agent).unwrap());
+    let named = "!\"$PI_PROJECT_DIR/script\"";
+    let found = resolver.resolve(named, &BTreeMap::new(), CommandRuns::EachTime).await;
+    assert_eq!(found.as_deref(), Ok("planted"));
 }
