@@ -6,6 +6,7 @@
 //! directory.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,10 @@ use crate::protected::{Protection, in_project};
 
 /// The end of the names of files that were renamed.
 const DISABLED: &str = ".disabled-by-pi";
+/// Attempts to find a free name with a short number; the next ones are random.
+const SHORT_NAMES: usize = 8;
 /// Most names that are tried.
-const MOST_NAMES: usize = 1000;
+const MOST_NAMES: usize = 64;
 
 /// The reason in refusals and notes.
 const REASON: &str = "other programs run what it names without a question";
@@ -117,8 +120,11 @@ fn rename(path: &Path) -> io::Result<PathBuf> {
     name.push(DISABLED);
     for number in 1..=MOST_NAMES {
         let mut new = name.clone();
-        if number > 1 {
-            new.push(format!("-{number}"));
+        match number {
+            1 => {}
+            2..SHORT_NAMES => new.push(format!("-{number}")),
+            // Commands can take names in advance, but not random ones.
+            _ => new.push(format!("-{:016x}", RandomState::new().build_hasher().finish())),
         }
         let new = PathBuf::from(new);
         if fs::symlink_metadata(&new).is_ok() {
