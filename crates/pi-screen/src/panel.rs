@@ -250,8 +250,7 @@ mod tests {
             (1, &["Title", "→ one"]),
         ] {
             let view = View { width: 20, rows, theme: &theme };
-            let fitted: Vec<String> =
-                fitted(lines(), view).iter().map(|line| line.text().clone()).collect();
+            let fitted: Vec<String> = fitted(lines(), view).iter().map(Line::text).collect();
             assert_eq!(fitted, expected, "{rows}");
         }
     }
