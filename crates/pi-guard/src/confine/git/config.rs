@@ -195,8 +195,9 @@ pub(in super::super) fn offences(text: &str) -> Vec<String> {
 pub(super) fn words_of_program(setting: &Setting) -> impl Iterator<Item = &str> {
     let runs = setting.section != "alias" && !is_harmless(setting);
     let value = if runs { setting.value.as_str() } else { "" };
-    let is_part = |c: char| c.is_alphanumeric() || "/._-+@~".contains(c);
-    value.split(move |c| !is_part(c)).filter(|word| word.contains(char::is_alphanumeric))
+    let is_part = |c: char| c.is_alphanumeric() || "/._-+@~%".contains(c);
+    // A plain word is a program on the path, or an argument.
+    value.split(move |c| !is_part(c)).filter(|word| word.contains(['/', '.']))
 }
 
 fn is_harmless(setting: &Setting) -> bool {
@@ -248,6 +249,22 @@ mod tests {
         }
         for text in ["x=1", "[a] x = \"", "[a", "[a] = 1", "[a] x = \\q", "[a] x y", "[a] 1=2"] {
             assert!(!parse(text).1, "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_of_settings_are_found() {
+        for (text, expected) in [
+            ("[core] fsmonitor = tools/watch", "tools/watch"),
+            ("[filter \"f\"] clean = python3 'tools/f.py' --x=a.cfg %f", "tools/f.py a.cfg"),
+            ("[filter \"lfs\"] clean = git-lfs clean -- %f", ""),
+            ("[core] editor = vi", ""),
+            ("[alias] x = !./x", ""),
+            ("[remote \"o\"] url = ../x.git", ""),
+        ] {
+            let settings = parse(text).0;
+            let words: Vec<&str> = settings.iter().flat_map(words_of_program).collect();
+            assert_eq!(words.join(" "), expected, "{text}");
         }
     }
 
