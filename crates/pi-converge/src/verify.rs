@@ -304,11 +304,7 @@ impl Verifier {
             } else {
                 removed
             });
-            concerns.extend(endings::added(&changes, &|path| {
-                self.roles.of(path).is_some()
-                    || self.roles.is_permitted_by_task(path)
-                    || self.roles.is_configuration(path)
-            }));
+            concerns.extend(self.deceptions(&changes, &used));
             concerns.extend(self.changed_by_checks(&used));
             concerns.extend(self.no_clean_room());
         }

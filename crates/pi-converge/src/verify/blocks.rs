@@ -12,7 +12,20 @@ pub(super) fn tests(path: &str, source: &str) -> Vec<String> {
         }
         Some("zig") => indented(source, |line| line.starts_with("test \""), true),
         Some("d") => indented(source, |line| line.starts_with("unittest"), true),
-        Some("c" | "h" | "cc" | "cpp" | "hpp") => conditional(source),
+        Some("c" | "h" | "cc" | "cpp" | "hpp") => {
+            let mut tests = conditional(source);
+            // Tests are often plain programs without a usual name.
+            let is_assertion = |line: &&str| {
+                let line = if line.starts_with('#') { "" } else { line };
+                let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+                words.any(|word| {
+                    let lower = word.to_ascii_lowercase();
+                    lower.starts_with("assert") || lower.starts_with("expect_")
+                })
+            };
+            tests.extend(source.lines().map(str::trim).filter(is_assertion).map(compact));
+            tests
+        }
         _ => Vec::new(),
     }
 }
@@ -110,6 +123,8 @@ mod tests {
             let cheated = source.replace("5", "-1");
             assert_ne!(tests(path, &cheated), before, "{path}");
         }
+        let program = "int main(void) {\n    assert(add(2, 3) == 5);\n    return 0;\n}\n";
+        assert_eq!(tests("cases.c", program), ["assert(add(23)==5);"]);
         let skipped = python.replace("@mark", "@skip");
         assert_ne!(tests("a.py", &skipped), tests("a.py", python));
         assert!(tests("a.txt", python).is_empty());

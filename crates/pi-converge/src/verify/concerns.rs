@@ -9,9 +9,10 @@ use pi_coding_agent::{Room, RoomKind};
 use super::before::Before;
 use super::evidence::Used;
 use super::inputs::Role;
-use super::{Verifier, VerifyError, command};
+use super::{Verifier, VerifyError, command, endings};
 use crate::contract::Check;
 use crate::report::{CheckReport, Concern};
+use crate::workspace::Changes;
 
 impl Verifier {
     /// Makes the first checks now, if the contract does not want them before the agent starts: what
@@ -58,6 +59,21 @@ impl Verifier {
             Concern::new(Some(path.clone()), reason)
         });
         changed.chain(absent).collect()
+    }
+
+    /// Returns remarks about new code that may deceive the checks that load it.
+    pub(super) fn deceptions(&self, changes: &Changes, last: &Used) -> Vec<Concern> {
+        let is_of_tests = |path: &str| {
+            self.roles.of(path).is_some()
+                || self.roles.is_permitted_by_task(path)
+                || self.roles.is_configuration(path)
+        };
+        let is_loaded = |concern: &Concern| {
+            last.problem.is_some() || concern.file.as_ref().is_none_or(|path| last.reads(path))
+        };
+        let mut concerns = endings::added(changes, &is_of_tests);
+        concerns.retain(is_loaded);
+        concerns
     }
 
     /// Returns a remark if nothing separates the checks from what the agent left.

@@ -277,6 +277,14 @@ fn on_other_files() -> Vec<Honest> {
                 ],
             )
         },
+        Honest::new(
+            "a script about tests that no check loads",
+            &PYTEST,
+            vec![write(
+                "tools/run.py",
+                "import sys\n\nimport pytest\n\npytest.main()\nsys.exit(0)\n",
+            )],
+        ),
         Honest {
             setup: "sh configure.sh",
             files: vec![
