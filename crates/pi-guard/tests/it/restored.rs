@@ -57,7 +57,7 @@ const CHANGES: &[&str] = &[
     "echo ../../../src > .git/worktrees/tree/commondir",
     "echo x > own/file",
     "rm -r own; mkdir own",
-    "(sleep 600 & echo x > .git/config); echo y > .pi/settings.json",
+    "(BACKGROUND & echo x > .git/config); echo y > .pi/settings.json",
 ];
 
 fn prepare() -> TestEnv {
@@ -101,13 +101,15 @@ fn changes_of_protected_files_are_undone() {
     for script in CHANGES {
         let env = prepare();
         let before = protected(&env);
-        env.run(None, "ws", &script.replace("sleep 600 & ", ""));
+        env.run(None, "ws", &script.replace("BACKGROUND & ", ""));
         assert!(protected(&env) != before, "{script}: it has no effect without the sandbox");
 
         let env = prepare();
         let Some(confined) = landlock(&env) else { return };
         let before = protected(&env);
-        let left = run(&env, &confined, script);
+        // A process that outlives its command must not keep the output open, which the test awaits.
+        let script = script.replace("BACKGROUND", "sleep 9 > /dev/null 2>&1");
+        let left = run(&env, &confined, &script);
         assert!(!left.is_empty(), "{script}");
         assert!(left.iter().all(|left| !left.is_dangerous()), "{script}: {left:?}");
         // The mode of a directory above is not protected, and a work tree may be removed.
