@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the CPU time and memory of streams, turns of the loop, sessions, searches,
-//! commands, the program itself, its guard, its screen, its extensions and MCP servers.
+//! commands, the program itself, its guard, its unattended runs, its screen, its extensions and MCP
+//! servers.
 //!
 //! Each part is a module that returns tables. `compare` measures two builds of the program in turns.
 //! A number over budget is marked, not a failure, since the machine may be busy. CPU time, not wall
@@ -20,6 +21,7 @@ mod mcp;
 mod model;
 mod process;
 mod program;
+mod runs;
 mod screen;
 mod search;
 mod session_file;
@@ -53,6 +55,7 @@ const PARTS: &[Part] = &[
     ("commands", commands::tables),
     ("modes", program::tables),
     ("guard", guard::tables),
+    ("runs", runs::tables),
     ("tui", screen::tables),
     ("extensions", extensions::tables),
     ("mcp", mcp::tables),
