@@ -117,10 +117,15 @@ impl ValueResolver {
         if own.is_dir() { own } else { &self.environment.cwd }
     }
 
-    /// Removes the directories of the session from a search path, for the same reason.
+    /// Removes the directories of the project from a search path, for the same reason. A home is no
+    /// project, and its directories with programs are protected.
     fn without_project(&self, path: &str) -> OsString {
-        let entries = std::env::split_paths(path);
-        let kept = entries.filter(|entry| !entry.starts_with(&self.environment.cwd));
+        let cwd = &self.environment.cwd;
+        let holds_home = self.environment.home.as_ref().is_some_and(|home| home.starts_with(cwd));
+        if cwd.parent().is_none() || holds_home {
+            return path.into();
+        }
+        let kept = std::env::split_paths(path).filter(|entry| !entry.starts_with(cwd));
         std::env::join_paths(kept).unwrap_or_else(|_| path.into())
     }
 
