@@ -1,4 +1,4 @@
-//! The execution of each command.
+//! The execution of each command, for a caller that owns the runtime and its events.
 
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -11,22 +11,30 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::serve::Server;
-use super::{Command, PROTOCOL_VERSION};
-use crate::create::{ReplaceError, Replaced};
+use super::{Command, PROTOCOL_VERSION, Response};
+use crate::create::{AgentRuntime, ReplaceError, Replaced};
 use crate::extension::InputSource;
 use crate::session::{
     AgentSession, BashOptions, CycleDirection, Navigation, Persistence, PromptOptions, QueuedTexts,
     Run, SettingChange, no_model,
 };
 
-/// Data of a response, and the run that the command started.
-pub(super) struct Handled {
-    pub(super) data: Option<Box<RawValue>>,
-    pub(super) run: Option<Run>,
+/// A command that was executed.
+#[derive(Debug)]
+pub struct Executed {
+    /// The response for the client.
+    pub response: Response,
+    /// The run that the command started. The caller drives it to its end, after the response.
+    pub run: Option<Run>,
 }
 
-type Response = Result<Handled, String>;
+/// Data of a response, and the run that the command started.
+struct Handled {
+    data: Option<Box<RawValue>>,
+    run: Option<Run>,
+}
+
+type Result<T> = std::result::Result<T, String>;
 
 /// Data of the response to `get_state`.
 #[derive(Serialize)]
@@ -60,9 +68,28 @@ struct Messages {
     messages: History<AgentMessage>,
 }
 
+/// Executes the command of a request on the current session of a runtime. A command that could not
+/// be parsed is refused with its error.
+pub async fn execute(
+    runtime: &AgentRuntime,
+    id: Option<Value>,
+    name: Option<Value>,
+    command: Result<Box<Command>>,
+) -> Executed {
+    let handled = match command {
+        Ok(command) => Box::pin(handle(runtime, id.as_ref(), *command)).await,
+        Err(error) => Err(error),
+    };
+    let (result, run) = match handled {
+        Ok(Handled { data, run }) => (Ok(data), run),
+        Err(error) => (Err(error), None),
+    };
+    Executed { response: Response::new(id, name, result), run }
+}
+
 /// Executes a command.
-pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command) -> Response {
-    let session = server.session();
+async fn handle(runtime: &AgentRuntime, id: Option<&Value>, command: Command) -> Result<Handled> {
+    let session = runtime.session();
     match command {
         Command::Prompt { message, images, streaming_behavior } => {
             let options = PromptOptions::default().images(images).fit_images();
@@ -139,16 +166,14 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
         }
         Command::NewSession { parent_session } => {
             let parent = parent_session.map(Into::into);
-            replaced(server.runtime.new_session(parent).await)
+            replaced(runtime.new_session(parent).await)
         }
         Command::SwitchSession { session_path } => {
             let path = session.workspace().resolve(&session_path);
-            replaced(server.runtime.switch_session(&path).await)
+            replaced(runtime.switch_session(&path).await)
         }
-        Command::Fork { entry_id } => {
-            replaced(server.runtime.fork(&entry_id, ForkPosition::Before).await)
-        }
-        Command::Clone => replaced(server.runtime.clone_session().await),
+        Command::Fork { entry_id } => replaced(runtime.fork(&entry_id, ForkPosition::Before).await),
+        Command::Clone => replaced(runtime.clone_session().await),
         Command::GetSessionStats => with(&session.totals().map_err(text)?),
         Command::ExportHtml { output_path } => {
             with(&json!({ "path": export_html(&session, output_path.as_deref())? }))
@@ -192,7 +217,7 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
     }
 }
 
-fn replaced(result: Result<Replaced, ReplaceError>) -> Response {
+fn replaced(result: std::result::Result<Replaced, ReplaceError>) -> Result<Handled> {
     let replaced = result.map_err(text)?;
     match replaced.text {
         Some(text) => with(&json!({ "text": text, "cancelled": replaced.cancelled })),
@@ -200,7 +225,11 @@ fn replaced(result: Result<Replaced, ReplaceError>) -> Response {
     }
 }
 
-async fn navigate(session: &AgentSession, entry_id: &str, navigation: Navigation) -> Response {
+async fn navigate(
+    session: &AgentSession,
+    entry_id: &str,
+    navigation: Navigation,
+) -> Result<Handled> {
     let moved = session.navigate(entry_id, navigation).await.map_err(text)?;
     let mut data = json!({ "cancelled": moved.cancelled });
     if let Some(text) = moved.text {
@@ -212,7 +241,7 @@ async fn navigate(session: &AgentSession, entry_id: &str, navigation: Navigation
     with(&data)
 }
 
-fn fork_messages(session: &AgentSession) -> Response {
+fn fork_messages(session: &AgentSession) -> Result<Handled> {
     let messages = session.user_messages().map_err(text)?.into_iter();
     let messages: Vec<Value> = messages
         .map(|message| json!({ "entryId": message.entry_id, "text": message.text }))
@@ -238,7 +267,7 @@ fn state(session: &AgentSession) -> State {
     }
 }
 
-fn entries(session: &AgentSession, since: Option<&str>) -> Result<Entries, String> {
+fn entries(session: &AgentSession, since: Option<&str>) -> Result<Entries> {
     session.with_log(|log| {
         if let Some(id) = since
             && !log.contains(id)
@@ -259,7 +288,7 @@ fn entries(session: &AgentSession, since: Option<&str>) -> Result<Entries, Strin
     })
 }
 
-fn tree(session: &AgentSession) -> Response {
+fn tree(session: &AgentSession) -> Result<Handled> {
     session.with_log(|log| {
         let mut json = b"{\"tree\":".to_vec();
         log.tree().map_err(text)?.write_json(&mut json).map_err(text)?;
@@ -272,7 +301,7 @@ fn tree(session: &AgentSession) -> Response {
 }
 
 /// Writes an HTML page and returns its name: the given one, or one in the working directory.
-fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, String> {
+fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String> {
     if session.messages().is_empty() {
         return Err("Nothing to export yet - start a conversation first".to_owned());
     }
@@ -302,7 +331,7 @@ fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, Str
     Ok(name)
 }
 
-fn list_sessions(session: &AgentSession, all: bool) -> Response {
+fn list_sessions(session: &AgentSession, all: bool) -> Result<Handled> {
     let (directory, cwd) =
         session.with_log(|log| (log.directory().map(Path::to_owned), log.cwd().to_owned()));
     let Some(directory) = directory else { return with(&json!({ "sessions": [] })) };
@@ -333,20 +362,20 @@ fn list_sessions(session: &AgentSession, all: bool) -> Response {
     with(&json!({ "sessions": sessions }))
 }
 
-fn change(session: &AgentSession, change: &SettingChange) -> Response {
+fn change(session: &AgentSession, change: &SettingChange) -> Result<Handled> {
     session.change_setting(change);
     nothing()
 }
 
-fn nothing() -> Response {
+fn nothing() -> Result<Handled> {
     Ok(Handled { data: None, run: None })
 }
 
-fn with(data: &impl Serialize) -> Response {
+fn with(data: &impl Serialize) -> Result<Handled> {
     Ok(Handled { data: Some(raw(data)?), run: None })
 }
 
-fn raw(data: &impl Serialize) -> Result<Box<RawValue>, String> {
+fn raw(data: &impl Serialize) -> Result<Box<RawValue>> {
     serde_json::value::to_raw_value(data).map_err(text)
 }
 

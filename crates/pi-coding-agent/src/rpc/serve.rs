@@ -7,15 +7,11 @@ use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use pi_agent::BoxFuture;
-use serde::Serialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite};
 
-use super::handle::{Handled, handle};
-use super::{LineWriter, Request, RpcUi};
+use super::{Executed, LineWriter, Request, Response, RpcUi, execute};
 use crate::create::AgentRuntime;
-use crate::session::{AgentSession, SessionEvent, SessionListener};
+use crate::session::{SessionEvent, SessionListener};
 
 /// Longest line of the input, in bytes. Images come as base64 in one line.
 const MAX_LINE: usize = 64 * 1024 * 1024;
@@ -29,22 +25,6 @@ pub enum Ended {
     Output,
     /// The input could not be read.
     Failed(std::io::Error),
-}
-
-/// A response to a command.
-#[derive(Debug, Serialize)]
-struct Response<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a Value>,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a Value>,
-    success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a str>,
 }
 
 /// Writes the events of the runtime: records, and failures of extensions.
@@ -64,8 +44,8 @@ impl SessionListener for EventWriter {
 }
 
 /// State that all commands share.
-pub(super) struct Server {
-    pub(super) runtime: AgentRuntime,
+struct Server {
+    runtime: AgentRuntime,
     ui: Arc<RpcUi>,
     output: LineWriter,
 }
@@ -122,22 +102,14 @@ impl Server {
     /// Executes one line.
     async fn answer(&self, line: String) {
         match Request::parse(&line) {
-            Request::Unreadable(error) => self.respond(None, Some(&"parse".into()), &Err(error)),
+            Request::Unreadable(error) => self.refuse_line(error),
             Request::UiResponse { id, fields } => self.ui.answer(&id, fields),
             Request::Command { id, name, command } => {
-                let (id, name) = (id.as_ref(), name.as_ref());
-                let handled = match command {
-                    Ok(command) => Box::pin(handle(self, id, *command)).await,
-                    Err(error) => Err(error),
-                };
-                match handled {
-                    Ok(Handled { data, run }) => {
-                        self.respond(id, name, &Ok(data));
-                        if let Some(run) = run {
-                            Box::pin(run.finish()).await;
-                        }
-                    }
-                    Err(error) => self.respond(id, name, &Err(error)),
+                let Executed { response, run } =
+                    Box::pin(execute(&self.runtime, id, name, command)).await;
+                self.respond(&response);
+                if let Some(run) = run {
+                    Box::pin(run.finish()).await;
                 }
             }
         }
@@ -145,31 +117,16 @@ impl Server {
 
     fn refuse_long_line(&self) {
         let limit = MAX_LINE / (1024 * 1024);
-        let error = format!("Failed to parse command: the line is longer than {limit} MiB");
-        self.respond(None, Some(&"parse".into()), &Err(error));
+        self.refuse_line(format!("Failed to parse command: the line is longer than {limit} MiB"));
     }
 
-    fn respond(
-        &self,
-        id: Option<&Value>,
-        command: Option<&Value>,
-        result: &Result<Option<Box<RawValue>>, String>,
-    ) {
-        let response = Response {
-            id,
-            kind: "response",
-            command,
-            success: result.is_ok(),
-            data: result.as_ref().ok().and_then(Option::as_deref),
-            error: result.as_ref().err().map(String::as_str),
-        };
+    fn refuse_line(&self, error: String) {
+        self.respond(&Response::new(None, Some("parse".into()), Err(error)));
+    }
+
+    fn respond(&self, response: &Response) {
         // A reader that is gone ends the server.
-        let _ = self.output.add(&response);
-    }
-
-    /// Returns the current session.
-    pub(super) fn session(&self) -> AgentSession {
-        self.runtime.session()
+        let _ = self.output.add(response);
     }
 }
 
