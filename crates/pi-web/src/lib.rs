@@ -6,6 +6,7 @@
 //!
 //! - `client`: [`WebClient`] for requests, `Downloader` for files.
 //! - `server`: a listener with limits, gate, routes, bodies and server-sent events.
+//! - `tls`: TLS for the server, with a given certificate.
 //! - `oauth`: logins. `cloud`: credentials of the machine. `sigv4`: signatures of AWS.
 //! - `websocket`: frames and handshakes.
 //!

@@ -11,11 +11,15 @@ mod gate;
 mod listen;
 mod reply;
 mod routes;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use body::{Body, read_body};
 pub use events::{Event, KeepAlive, keep_alive, last_event_id};
 pub use gate::Gate;
 pub use hyper::body::Incoming;
-pub use listen::{Limits, serve};
+pub use listen::{Limits, Peer, serve};
 pub use reply::{Refusal, empty, event_stream, single, whole};
 pub use routes::{Params, Routes};
+#[cfg(feature = "tls")]
+pub use tls::{Tls, TlsError, serve_tls};

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pi_protocol::CancelToken;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -20,6 +22,31 @@ use super::Body;
 
 /// The time after which a connection that the system refused is tried again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The address of the other end of a connection, an extension of every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
+
+/// What is between a connection and HTTP.
+pub(super) trait Transport: Clone + Send + Sync + 'static {
+    /// The connection as HTTP sees it.
+    type Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static;
+
+    /// Prepares a connection; `None` if it is of no use.
+    fn prepare(&self, stream: TcpStream) -> impl Future<Output = Option<Self::Stream>> + Send;
+}
+
+/// Nothing: connections are not encrypted.
+#[derive(Clone, Copy)]
+struct Plain;
+
+impl Transport for Plain {
+    type Stream = TcpStream;
+
+    async fn prepare(&self, stream: TcpStream) -> Option<TcpStream> {
+        Some(stream)
+    }
+}
 
 /// The limits of a server.
 #[derive(Debug, Clone)]
@@ -54,6 +81,21 @@ where
     H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
+    serve_over(Plain, listener, limits, stop, handler).await;
+}
+
+/// Serves requests over a transport.
+pub(super) async fn serve_over<T, H, F>(
+    transport: T,
+    listener: TcpListener,
+    limits: Limits,
+    stop: CancelToken,
+    handler: H,
+) where
+    T: Transport,
+    H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
     let permits = Arc::new(Semaphore::new(limits.connections));
     // Dropping the set ends all connections.
     let mut connections = JoinSet::new();
@@ -63,10 +105,20 @@ where
             accepted = accept(&listener, &permits) => accepted,
             () = stop.cancelled() => break,
         };
-        let Some((stream, permit)) = accepted else { return };
+        let Some((stream, peer, permit)) = accepted else { return };
         let (handler, limits, stop) = (handler.clone(), limits.clone(), stop.clone());
+        let transport = transport.clone();
         connections.spawn(async move {
-            connection(stream, &limits, &stop, handler).await;
+            // Small events must not wait for a full packet.
+            let _ = stream.set_nodelay(true);
+            let prepared = tokio::time::timeout(limits.head_wait, transport.prepare(stream));
+            let prepared = tokio::select! {
+                prepared = prepared => prepared,
+                () = stop.cancelled() => return,
+            };
+            if let Ok(Some(stream)) = prepared {
+                connection(stream, Peer(peer), &limits, &stop, handler).await;
+            }
             drop(permit);
         });
     }
@@ -79,11 +131,11 @@ where
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> Option<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
     let permit = Arc::clone(permits).acquire_owned().await.ok()?;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return Some((stream, permit)),
+            Ok((stream, peer)) => return Some((stream, peer, permit)),
             Err(error) if is_of_connection(&error) => {}
             // Descriptors or memory are used up: connections that end make room.
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
@@ -97,14 +149,14 @@ fn is_of_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-async fn connection<H, F>(stream: TcpStream, limits: &Limits, stop: &CancelToken, handler: H)
+async fn connection<S, H, F>(stream: S, peer: Peer, limits: &Limits, stop: &CancelToken, handler: H)
 where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     H: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    // Small events must not wait for a full packet.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| {
+    let service = service_fn(|mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
         let responding = handler(request);
         async move { Ok::<_, Infallible>(responding.await) }
     });

@@ -16,8 +16,8 @@ pub struct Routes<T>(Vec<(Method, &'static str, T)>);
 pub type Params<'p> = Vec<&'p str>;
 
 impl<T> Routes<T> {
-    /// Creates a table. A segment `{}` of a path is a variable, and a last segment `{*}` is the
-    /// rest of the path.
+    /// Creates a table. A segment `{}` or `{name}` of a path is a variable, and a last segment `{*}`
+    /// is the rest of the path.
     pub fn new(routes: impl IntoIterator<Item = (Method, &'static str, T)>) -> Self {
         Self(routes.into_iter().collect())
     }
@@ -65,7 +65,7 @@ fn matched<'p>(pattern: &str, path: &'p str) -> Option<Params<'p>> {
         let (segment, rest) = split(pattern)?;
         let (given, given_rest) = split(path)?;
         match segment {
-            "{}" if !given.is_empty() => params.push(given),
+            _ if is_variable(segment) && !given.is_empty() => params.push(given),
             _ if segment == given => {}
             _ => return None,
         }
@@ -74,6 +74,11 @@ fn matched<'p>(pattern: &str, path: &'p str) -> Option<Params<'p>> {
         }
         (pattern, path) = (rest, given_rest);
     }
+}
+
+/// Returns true if a segment of a pattern is a variable.
+fn is_variable(segment: &str) -> bool {
+    segment.starts_with('{') && segment.ends_with('}')
 }
 
 /// Returns the first segment of a path and the rest, which is empty or begins with a slash.
@@ -91,7 +96,7 @@ mod tests {
             (Method::GET, "/", 1),
             (Method::GET, "/sessions/{}/events", 2),
             (Method::POST, "/sessions/{}/events", 3),
-            (Method::DELETE, "/sessions/{}/events", 4),
+            (Method::DELETE, "/sessions/{id}/events", 4),
             (Method::GET, "/files/{*}", 5),
             (Method::POST, "/login", 6),
         ])
@@ -104,6 +109,7 @@ mod tests {
             (Method::GET, "/", 1, &[]),
             (Method::GET, "/sessions/a%2Fb/events", 2, &["a%2Fb"]),
             (Method::POST, "/sessions/a/events", 3, &["a"]),
+            (Method::DELETE, "/sessions/a/events", 4, &["a"]),
             (Method::GET, "/files/a/b.css", 5, &["a/b.css"]),
             (Method::GET, "/files/", 5, &[""]),
         ];

@@ -1,0 +1,24 @@
+//! Sessions of the coding agent over HTTP and WebSocket, for browsers and programs.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! # What this crate must not know
+//!
+//! Terminals, arguments, standard streams and the environment of the process: the program passes in
+//! what the server needs, and prints what the user should know.
+//!
+//! # Where to start reading
+//!
+//! [`Server`] passes a request through `entrance` and looks it up in the table of `routes`.
+//! [`ServeState`] is what all handlers share.
+
+pub mod api;
+pub mod audit;
+pub mod entrance;
+mod metrics;
+mod routes;
+mod server;
+mod state;
+
+pub use server::{ServeError, Server};
+pub use state::{ServeOptions, ServeState};

@@ -1,0 +1,107 @@
+//! What the handlers of a server share, and what the program decides about the server.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use pi_host::{Directories, Host};
+use pi_protocol::CancelToken;
+
+use crate::audit::Audit;
+use crate::entrance::cookies::Cookies;
+use crate::entrance::gate::{Advice, no_advice};
+use crate::entrance::guesses::Guesses;
+use crate::entrance::tokens::Tokens;
+use crate::metrics::Metrics;
+use crate::server::ServeError;
+
+/// Properties of a server.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ServeOptions {
+    /// Version of the program.
+    pub version: String,
+    /// Directory of the tokens and of the audit log.
+    pub directory: PathBuf,
+    /// Directories in which clients can start sessions.
+    pub directories: Directories,
+    /// Names by which requests may call the server, besides those of loopback and the address.
+    pub hosts: Vec<String>,
+    /// Address of the server as browsers see it, behind a proxy.
+    pub public_url: Option<url::Url>,
+    /// Permits addresses beyond loopback without TLS.
+    pub insecure_lan: bool,
+    /// The listener encrypts connections.
+    pub is_encrypted: bool,
+    /// Hints for refused requests, in the words of the program.
+    pub advice: Advice,
+}
+
+impl ServeOptions {
+    /// Creates the options of a server on loopback.
+    pub fn new(
+        version: impl Into<String>,
+        directory: impl Into<PathBuf>,
+        directories: Directories,
+    ) -> Self {
+        Self {
+            version: version.into(),
+            directory: directory.into(),
+            directories,
+            hosts: Vec::new(),
+            public_url: None,
+            insecure_lan: false,
+            is_encrypted: false,
+            advice: no_advice,
+        }
+    }
+
+    /// Returns true if browsers reach the server through TLS.
+    pub fn is_secure(&self) -> bool {
+        self.is_encrypted || self.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
+    }
+}
+
+/// What all handlers of a server share.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ServeState {
+    /// The open sessions.
+    pub host: Host,
+    /// What the program decided.
+    pub options: ServeOptions,
+    /// The tokens.
+    pub tokens: Tokens,
+    /// The logins of browsers.
+    pub cookies: Cookies,
+    /// The wrong tokens of each peer.
+    pub guesses: Guesses,
+    /// The record of who did what.
+    pub audit: Audit,
+    /// Counters.
+    pub(crate) metrics: Metrics,
+    /// Time of the start.
+    pub started: Timestamp,
+    /// Id of this run of the server: another one means that the server was started again.
+    pub server_id: String,
+    /// Cancelled when the server stops. Streams end then.
+    pub stop: CancelToken,
+}
+
+impl ServeState {
+    pub(crate) fn new(host: Host, options: ServeOptions) -> Result<Self, ServeError> {
+        let tokens = Tokens::open(&options.directory)?;
+        let audit = Audit::new(&options.directory);
+        Ok(Self {
+            host,
+            cookies: Cookies::new(options.is_secure()),
+            tokens,
+            guesses: Guesses::default(),
+            audit,
+            metrics: Metrics::default(),
+            started: Timestamp::now(),
+            server_id: uuid::Uuid::new_v4().to_string(),
+            stop: CancelToken::new(),
+            options,
+        })
+    }
+}
