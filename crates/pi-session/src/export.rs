@@ -9,6 +9,7 @@ mod ansi;
 mod atif;
 mod call;
 mod escape;
+mod fragment;
 mod highlight;
 mod html;
 mod markdown;
@@ -21,6 +22,7 @@ use std::io::Write;
 
 use crate::{EffectsResolver, Session, SessionError};
 
+pub use fragment::{ENTRY_STYLE, EntryLine, EntryRenderer, escaped};
 pub use markdown::{MarkdownOptions, ToolDetail};
 
 /// Options for the HTML page.

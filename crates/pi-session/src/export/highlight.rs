@@ -4,6 +4,7 @@
 //! code beyond them is plain.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
@@ -64,8 +65,11 @@ pub(super) struct Highlighter {
     left: usize,
 }
 
+/// The built-in syntaxes, loaded once in a process.
+static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
+
 struct Loaded {
-    syntaxes: SyntaxSet,
+    syntaxes: &'static SyntaxSet,
     classes: Vec<(Scope, &'static str)>,
     known: HashMap<Scope, &'static str>,
 }
@@ -74,6 +78,11 @@ impl Highlighter {
     /// Highlights at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { loaded: None, left: limit }
+    }
+
+    /// Allows to highlight `more` bytes, and at most `limit` altogether.
+    pub(super) fn refill(&mut self, more: usize, limit: usize) {
+        self.left = self.left.saturating_add(more).min(limit);
     }
 
     /// Appends code; `language` is a name or the extension of a file.
@@ -139,7 +148,7 @@ impl Loaded {
             .iter()
             .filter_map(|(prefix, class)| Some((Scope::new(prefix).ok()?, *class)))
             .collect();
-        Self { syntaxes: SyntaxSet::load_defaults_newlines(), classes, known: HashMap::new() }
+        Self { syntaxes: &SYNTAXES, classes, known: HashMap::new() }
     }
 }
 

@@ -11,12 +11,12 @@ use pi_protocol::{AgentMessage, Entry, EntryBody, Message};
 use super::highlight::Highlighter;
 use super::overview::{self, Overview};
 use super::tool::Outcome;
-use super::unit::{self, Row, Unit};
+use super::unit::{self, Form, Row, Unit};
 use super::{HtmlOptions, escape};
 use crate::session::TreeNode;
 use crate::{EffectsResolver, Session, SessionError};
 
-const STYLE: &str = include_str!("assets/page.css");
+const STYLE: &str = concat!(include_str!("assets/transcript.css"), include_str!("assets/page.css"));
 /// The script of the page, in a block of its own so that its names are private.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n{\n",
@@ -151,7 +151,8 @@ impl<W: Write> Page<'_, W> {
         results: &[Outcome],
     ) -> Result<(), SessionError> {
         let (label, on_branch) = (node.label, node.on_branch);
-        let unit = Unit { entry, label, on_branch, results, effects: self.effects };
+        let (effects, form) = (self.effects, Form::Page);
+        let unit = Unit { entry, label, on_branch, results, effects, form };
         let row = unit::write(&mut self.buffer, &unit, &mut self.highlighter);
         if row.is_some() {
             self.turn_chunk(on_branch)?;

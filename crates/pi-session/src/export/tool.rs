@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::call::DescribedCall;
 use super::highlight::Highlighter;
 use super::prose::code_block;
+use super::unit::Form;
 use super::{ansi, escape};
 
 /// A card with a diff of at most this many lines is open initially.
@@ -25,6 +26,7 @@ pub(super) fn card(
     out: &mut String,
     described: Option<&DescribedCall<'_>>,
     outcome: Option<&Outcome>,
+    form: Form,
     highlighter: &mut Highlighter,
 ) {
     let result = outcome.map(|outcome| &*outcome.result);
@@ -36,8 +38,19 @@ pub(super) fn card(
     out.push_str("<details class=\"tool");
     out.push_str(if failed { " failed\"" } else { "\"" });
     if let Some(outcome) = outcome {
-        out.push_str(" id=\"");
+        out.push_str(match form {
+            Form::Page => " id=\"",
+            Form::Fragment => " data-entry=\"",
+        });
         escape::text(out, &outcome.id);
+        out.push('"');
+    }
+    let id = described.map(|described| &described.call.id);
+    if let Some(id) = id.or(result.map(|result| &result.tool_call_id))
+        && form == Form::Fragment
+    {
+        out.push_str(" data-call=\"");
+        escape::text(out, id);
         out.push('"');
     }
     if diff.is_some_and(|diff| diff.lines().count() <= SHORT_DIFF) {
@@ -59,7 +72,7 @@ pub(super) fn card(
         arguments(out, described, diff.is_some(), highlighter);
     }
     match (diff, result) {
-        (Some(diff), _) => write_diff(out, diff.lines().map(|line| (kind_of(line), line))),
+        (Some(text), _) => write_diff(out, text.lines().map(|line| (kind_of(line), line))),
         (None, Some(result)) => output(out, described, result, highlighter),
         (None, None) => {}
     }

@@ -33,6 +33,18 @@ pub(super) struct Unit<'a> {
     /// The results of the tool calls in the entry.
     pub(super) results: &'a [Outcome],
     pub(super) effects: &'a EffectsResolver,
+    /// The form of the markup.
+    pub(super) form: Form,
+}
+
+/// The form of the markup: what refers to an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A part of an exported page: entries have ids, to which links lead.
+    Page,
+    /// A fragment for a page of an application: entries and tool calls are named by attributes for
+    /// its scripts, so no text of a session becomes an id of that page.
+    Fragment,
 }
 
 /// A line of the outline.
@@ -114,7 +126,7 @@ impl Writer<'_, '_> {
                 // The header shows the label.
                 let (id, result) = (self.unit.entry.id.clone(), Arc::clone(result));
                 let outcome = Outcome { id, label: None, result };
-                tool::card(self.out, None, Some(&outcome), self.highlighter);
+                tool::card(self.out, None, Some(&outcome), self.unit.form, self.highlighter);
                 self.close();
                 Row::new("tools", &outcome.result.tool_name)
             }
@@ -172,14 +184,14 @@ impl Writer<'_, '_> {
                     };
                     let outcome = results.iter_mut().find(answers).and_then(Option::take);
                     let described = DescribedCall::new(call, self.unit.effects);
-                    tool::card(self.out, Some(&described), outcome, self.highlighter);
+                    tool::card(self.out, Some(&described), outcome, self.unit.form, self.highlighter);
                 }
                 AssistantBlock::Unknown(fields) => tool::raw(self.out, fields),
             }
         }
         // Results without a call.
         for outcome in results.into_iter().flatten() {
-            tool::card(self.out, None, Some(outcome), self.highlighter);
+            tool::card(self.out, None, Some(outcome), self.unit.form, self.highlighter);
         }
         self.stop(message);
         self.close();
@@ -398,7 +410,10 @@ impl Writer<'_, '_> {
         let entry = self.unit.entry;
         self.out.push_str("<article class=\"");
         self.out.push_str(class);
-        self.out.push_str("\" id=\"");
+        self.out.push_str(match self.unit.form {
+            Form::Page => "\" id=\"",
+            Form::Fragment => "\" data-entry=\"",
+        });
         escape::text(self.out, &entry.id);
         self.out.push_str(if self.unit.on_branch { "\">" } else { "\" hidden>" });
         self.out.push_str("<header>");
@@ -426,9 +441,12 @@ impl Writer<'_, '_> {
             escape::text(self.out, time);
             self.out.push_str("</time>");
         }
-        self.out.push_str("<a class=\"anchor\" href=\"#");
-        fragment(self.out, &entry.id);
-        self.out.push_str("\" title=\"Copy link\" aria-label=\"Copy link to this entry\">#</a>");
+        if self.unit.form == Form::Page {
+            self.out.push_str("<a class=\"anchor\" href=\"#");
+            fragment(self.out, &entry.id);
+            self.out
+                .push_str("\" title=\"Copy link\" aria-label=\"Copy link to this entry\">#</a>");
+        }
         self.out.push_str("</header>");
     }
 

@@ -183,6 +183,24 @@ impl LogFile {
         Ok(Some(start..len))
     }
 
+    /// Leaves out a line without an end that another program is about to write. No byte before
+    /// `start` is left out.
+    pub(crate) fn leave_out_partial_line(&mut self, start: u64) -> Result<(), SessionError> {
+        const BLOCK: u64 = 64 * 1024;
+        let mut end = self.len;
+        while end > start {
+            let from = end.saturating_sub(BLOCK).max(start);
+            let block = self.read_at(from..end)?;
+            if let Some(at) = memchr::memrchr(b'\n', &block) {
+                self.len = from + at as u64 + 1;
+                return Ok(());
+            }
+            end = from;
+        }
+        self.len = start;
+        Ok(())
+    }
+
     /// Reads a part of the file.
     pub(crate) fn read_at(&self, range: Range<u64>) -> Result<Vec<u8>, SessionError> {
         let mut bytes = Vec::new();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::Session;
 use crate::SessionError;
+use crate::log::Log;
 use crate::tree::Index;
 
 /// Called with the number of entries after each append. It runs inside of the append: it returns at
@@ -48,6 +49,25 @@ impl Session {
             }
             Some(self.raw_line(&mut reader, index).map(|line| (position, line)))
         })
+    }
+
+    /// Adds the entries that other programs have appended since, to a session that was opened with
+    /// [`OpenOptions::follow`](super::OpenOptions::follow). Returns true if there are any. Fails
+    /// with [`SessionError::Replaced`] if the path names another file by now.
+    pub fn refresh(&mut self) -> Result<bool, SessionError> {
+        let Log::File(file) = &mut self.log else { return Ok(false) };
+        let Some(grown) = file.growth()? else { return Ok(false) };
+        file.leave_out_partial_line(grown.start)?;
+        if file.len() == grown.start {
+            return Ok(false);
+        }
+        let before = self.tree.len();
+        self.scan(grown.start)?;
+        let has_grown = self.tree.len() > before;
+        if has_grown {
+            self.signal_growth();
+        }
+        Ok(has_grown)
     }
 
     /// Calls the listener of appends.

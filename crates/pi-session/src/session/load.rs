@@ -19,17 +19,25 @@ pub struct OpenOptions {
     pub access: Access,
     /// The working directory for a file that does not exist or is empty.
     pub cwd: PathBuf,
+    /// Leaves out a last line without an end, which another program may be writing.
+    pub follows: bool,
 }
 
 impl OpenOptions {
     /// Opens the session for reading.
     pub fn read() -> Self {
-        Self { access: Access::Read, cwd: PathBuf::new() }
+        Self { access: Access::Read, cwd: PathBuf::new(), follows: false }
+    }
+
+    /// Opens the session for reading while another program appends to it; see
+    /// [`Session::refresh`].
+    pub fn follow() -> Self {
+        Self { follows: true, ..Self::read() }
     }
 
     /// Opens the session for appending.
     pub fn append() -> Self {
-        Self { access: Access::Append, cwd: PathBuf::new() }
+        Self { access: Access::Append, cwd: PathBuf::new(), follows: false }
     }
 
     /// Sets the working directory for a file that does not exist or is empty.
@@ -47,7 +55,11 @@ impl Session {
     /// content that is not a session is an error and stays unchanged.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, SessionError> {
         let path = path.as_ref();
-        let mut session = match LogFile::open(path, options.access)? {
+        let mut file = LogFile::open(path, options.access)?;
+        if let Some(file) = file.as_mut().filter(|_| options.follows) {
+            file.leave_out_partial_line(0)?;
+        }
+        let mut session = match file {
             Some(file) if file.len() > 0 => Self::load(file, options)?,
             empty => Self::begin(path, empty, options)?,
         };
