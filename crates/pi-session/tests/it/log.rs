@@ -390,3 +390,46 @@ fn concurrent_appends_of_two_programs_are_all_kept() {
         assert!(again.raw_entry(&id).unwrap().contains(&format!("\"{text}\"")), "{id}");
     }
 }
+
+#[test]
+fn a_follower_reads_whole_lines_as_they_are_appended() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("s.jsonl");
+    let entry = |number: u32| {
+        format!(
+            r#"{{"type":"custom","id":"e{number}","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","customType":"t","data":{number}}}"#
+        )
+    };
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#;
+    let whole: String = std::iter::once(header.to_owned()).chain((0..40).map(entry)).map(|line| line + "\n").collect();
+    let whole = whole.into_bytes();
+    // At any moment, the file ends anywhere.
+    std::fs::write(&path, &whole[..header.len() + 1]).unwrap();
+    let mut session = Session::open(&path, &OpenOptions::follow()).unwrap();
+    let mut read = Vec::new();
+    let mut at = header.len() + 1;
+    for step in (1..90).cycle() {
+        let end = whole.len().min(at + step);
+        let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+        std::io::Write::write_all(&mut file, &whole[at..end]).unwrap();
+        at = end;
+        let before = read.len();
+        let has_grown = session.refresh().unwrap();
+        for line in session.raw_entries(before..usize::MAX) {
+            let (position, line) = line.unwrap();
+            assert_eq!(position, read.len());
+            read.push(line);
+        }
+        assert_eq!(has_grown, read.len() > before);
+        // A second program that begins here sees the same.
+        let late = Session::open(&path, &OpenOptions::follow()).unwrap();
+        assert_eq!(late.len(), read.len());
+        if at == whole.len() {
+            break;
+        }
+    }
+    assert_eq!(read, (0..40).map(entry).collect::<Vec<_>>());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, &whole).unwrap();
+    assert!(matches!(session.refresh(), Err(SessionError::Replaced(_))));
+}
