@@ -42,7 +42,7 @@ impl ClientParts {
 
     /// Returns the client as the host attaches it.
     pub(crate) fn attaching(&self) -> NewClient {
-        NewClient { name: self.reporter.client().name.clone(), ui: Arc::clone(&self.ui) as Arc<_> }
+        NewClient::new(self.reporter.client().name.clone(), Arc::clone(&self.ui) as Arc<_>)
     }
 }
 

@@ -113,6 +113,11 @@ impl Feed {
         self.0.attach(&session);
     }
 
+    /// Returns the id of the current log.
+    pub fn log_id(&self) -> String {
+        self.0.ring().source().id.clone()
+    }
+
     /// Returns a reader.
     pub fn read(&self, start: Start) -> FeedReader {
         FeedReader::new(Arc::clone(&self.0), start)

@@ -83,6 +83,11 @@ impl Hosted {
         &self.id
     }
 
+    /// Returns the id of the current log.
+    pub fn log_id(&self) -> String {
+        self.feed.log_id()
+    }
+
     /// Returns the runtime.
     pub fn runtime(&self) -> Result<AgentRuntime, OpenError> {
         self.live().map(|(runtime, _)| runtime)

@@ -4,7 +4,6 @@
 //! open attaches to it. A session that no client uses is closed after a while; its log stays, and
 //! the next client opens it again.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -62,7 +61,8 @@ pub struct Host(Arc<Shared>);
 
 struct Shared {
     options: HostOptions,
-    sessions: Mutex<HashMap<String, Arc<Hosted>>>,
+    /// The sessions in the order in which they were opened.
+    sessions: Mutex<Vec<Arc<Hosted>>>,
     /// Held while a stored session is opened, so that two clients do not open it twice.
     opening: tokio::sync::Mutex<()>,
 }
@@ -114,7 +114,7 @@ impl Host {
         let (opener, hub) = (Arc::clone(&options.opener), UiHub::new(options.absence));
         let attachment = client.map(|client| hub.attach(client));
         let (session, notices) = Hosted::open(opener, hub, selector, plan).await?;
-        self.sessions().insert(session.id().to_owned(), Arc::clone(&session));
+        self.sessions().push(Arc::clone(&session));
         Ok(Entered { session, notices, was_open: false, attachment })
     }
 
@@ -135,19 +135,41 @@ impl Host {
         self.open(selector, plan, client).await
     }
 
-    /// Returns the open session with this id.
+    /// Opens a stored session, or returns the open one with this log, and attaches a client. Unlike
+    /// [`Host::enter`], it follows a session that has moved on to another log.
+    pub async fn enter_log(
+        &self,
+        stored: &SessionInfo,
+        plan: OpenPlan,
+        client: Option<NewClient>,
+    ) -> Result<Entered, OpenError> {
+        let _opening = self.0.opening.lock().await;
+        if let Some(session) = self.with_log(&stored.id) {
+            let attachment = client.map(|client| session.ui().attach(client));
+            return Ok(Entered { session, notices: Notices::new(), was_open: true, attachment });
+        }
+        let selector = SessionSelector::Existing(stored.path.to_string_lossy().into_owned());
+        self.open(selector, plan, client).await
+    }
+
+    /// Returns the open session with this id: that of its log when it was opened.
     pub fn get(&self, id: &str) -> Option<Arc<Hosted>> {
         let mut sessions = self.sessions();
         // A session that could neither be opened anew nor as it was.
-        if sessions.get(id).is_some_and(|session| session.is_closed()) {
-            sessions.remove(id);
-        }
-        sessions.get(id).cloned()
+        sessions.retain(|session| !session.is_closed());
+        sessions.iter().rev().find(|session| session.id() == id).cloned()
+    }
+
+    /// Returns the open session whose current log has this id. A session moves to another log when
+    /// it is forked or begun anew.
+    pub fn with_log(&self, id: &str) -> Option<Arc<Hosted>> {
+        let sessions = self.sessions();
+        sessions.iter().rev().find(|session| !session.is_closed() && session.log_id() == id).cloned()
     }
 
     /// Returns the open sessions, in no particular order.
     pub fn open_sessions(&self) -> Vec<Arc<Hosted>> {
-        self.sessions().values().cloned().collect()
+        self.sessions().clone()
     }
 
     /// Returns the stored sessions, newest first; those of one working directory, if it is given.
@@ -179,19 +201,26 @@ impl Host {
         client: Option<NewClient>,
         patience: Duration,
     ) -> Result<Entered, OpenError> {
-        if self.get(id).is_none() {
-            let file = self.find(id).await?.path;
-            if is_used(&file).await {
+        let stored = self.find(id).await?;
+        if self.with_log(id).is_none() {
+            let file = &stored.path;
+            if is_used(file).await {
                 let problem = |error: &dyn std::fmt::Display| {
                     OpenError::Failed(format!("cannot take over {}: {error}", file.display()))
                 };
-                let request = Request::leave(&file).map_err(|error| problem(&error))?;
-                if !request.granted(&file, patience).await {
+                let request = Request::leave(file).map_err(|error| problem(&error))?;
+                if !request.granted(file, patience).await {
                     return Err(problem(&"another program uses it and does not release it"));
                 }
             }
         }
-        self.enter(id, plan, client).await
+        self.enter_log(&stored, plan, client).await
+    }
+
+    /// Returns true if another program has the log of a session open, or this program outside of the
+    /// host.
+    pub async fn is_elsewhere(&self, stored: &SessionInfo) -> bool {
+        self.with_log(&stored.id).is_none() && is_used(&stored.path).await
     }
 
     /// Closes the sessions that other hosts ask for, unless they are busy, and those that are idle.
@@ -201,7 +230,7 @@ impl Host {
             let file = session.session().ok().and_then(|session| session.file());
             let Some(file) = file else { continue };
             if !session.is_busy() && is_requested(&file).await {
-                self.close(session.id()).await;
+                self.close_session(&session).await;
             }
         }
         self.evict_idle().await;
@@ -209,8 +238,20 @@ impl Host {
 
     /// Closes a session. Returns false if it was not open.
     pub async fn close(&self, id: &str) -> bool {
-        let session = self.sessions().remove(id);
-        match session {
+        match self.get(id) {
+            Some(session) => self.close_session(&session).await,
+            None => false,
+        }
+    }
+
+    /// Closes a session of this host. Returns false if it was closed already.
+    pub async fn close_session(&self, session: &Arc<Hosted>) -> bool {
+        let at = |sessions: &[Arc<Hosted>]| sessions.iter().position(|one| Arc::ptr_eq(one, session));
+        let removed = {
+            let mut sessions = self.sessions();
+            at(&sessions).map(|at| sessions.remove(at))
+        };
+        match removed {
             Some(session) => {
                 session.close().await;
                 true
@@ -223,6 +264,9 @@ impl Host {
     /// stays.
     pub async fn delete(&self, id: &str) -> Result<(), OpenError> {
         self.close(id).await;
+        if let Some(session) = self.with_log(id) {
+            self.close_session(&session).await;
+        }
         let session = self.find(id).await?;
         let directory = self.environment().agent_directory.clone();
         let removing = tokio::task::spawn_blocking(move || {
@@ -240,14 +284,14 @@ impl Host {
         let mut evicted = Vec::new();
         for session in self.open_sessions() {
             if session.idle_time().is_some_and(|time| time >= idle) {
-                self.close(session.id()).await;
+                self.close_session(&session).await;
                 evicted.push(session.id().to_owned());
             }
         }
         evicted
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Hosted>>> {
+    fn sessions(&self) -> MutexGuard<'_, Vec<Arc<Hosted>>> {
         lock(&self.0.sessions)
     }
 }

@@ -64,6 +64,7 @@ struct Client {
     id: u64,
     name: Option<String>,
     ui: Arc<dyn Ui>,
+    closes: Option<Recorder>,
 }
 
 /// A client that attaches.
@@ -72,6 +73,23 @@ pub struct NewClient {
     pub name: Option<String>,
     /// The user of the client.
     pub ui: Arc<dyn Ui>,
+    /// Called when another client has answered, before the dialog of this one closes. Without it,
+    /// the user gets a notice.
+    pub closes: Option<Recorder>,
+}
+
+impl NewClient {
+    /// Creates a client whose user gets a notice when another client has answered.
+    pub fn new(name: Option<String>, ui: Arc<dyn Ui>) -> Self {
+        Self { name, ui, closes: None }
+    }
+
+    /// Sets the function that is called when another client has answered.
+    #[must_use]
+    pub fn closes(mut self, closes: Recorder) -> Self {
+        self.closes = Some(closes);
+        self
+    }
 }
 
 impl std::fmt::Debug for NewClient {
@@ -117,7 +135,8 @@ impl UiHub {
         let (client, shown) = {
             let mut state = self.state();
             state.next += 1;
-            let client = Client { id: state.next, name: client.name, ui: client.ui };
+            let NewClient { name, ui, closes } = client;
+            let client = Client { id: state.next, name, ui, closes };
             state.clients.push(client.clone());
             (client, state.sticky.updates())
         };
@@ -199,24 +218,31 @@ impl UiHub {
                 _ = changed.changed() => {}
             }
         };
-        drop(asked);
-        self.tell(by, &question, || describe(&answer));
+        self.tell(by, Answered { question, answer: describe(&answer), by: String::new() }, asked);
         answer
     }
 
-    /// Tells the other clients and the recorder who answered.
-    fn tell(&self, by: u64, question: &OpenQuestion, answer: impl FnOnce() -> String) {
+    /// Closes the dialogs of the other clients, and tells these and the recorder who answered.
+    fn tell<T>(&self, by: u64, mut answered: Answered, asked: Asked<T>) {
         let (clients, recorder) = {
             let state = self.state();
             (state.clients.clone(), state.recorder.clone())
         };
         let name = clients.iter().find(|client| client.id == by).and_then(|one| one.name.clone());
-        let shown = name.as_deref().unwrap_or("another client");
-        for client in clients.iter().filter(|client| client.id != by) {
-            client.ui.notify(format!("{shown} answered: {}", question.title), NotifyKind::Info);
+        let recorder = recorder.filter(|_| name.is_some());
+        answered.by = name.unwrap_or_else(|| "another client".to_owned());
+        let (told, shown): (Vec<&Client>, Vec<&Client>) =
+            clients.iter().filter(|client| client.id != by).partition(|one| one.closes.is_some());
+        for closes in told.iter().filter_map(|client| client.closes.as_ref()) {
+            closes(&answered);
         }
-        if let (Some(recorder), Some(by)) = (recorder, name) {
-            recorder(&Answered { question: question.clone(), answer: answer(), by });
+        drop(asked);
+        for client in shown {
+            let text = format!("{} answered: {}", answered.by, answered.question.title);
+            client.ui.notify(text, NotifyKind::Info);
+        }
+        if let Some(recorder) = recorder {
+            recorder(&answered);
         }
     }
 }

@@ -112,7 +112,7 @@ async fn the_limit_counts_and_an_idle_session_makes_room() {
     });
     let plan = OpenPlan::new(env.project());
     let first = host.open(SessionSelector::New, plan.clone(), None).await.unwrap().session;
-    let attached = first.ui().attach(NewClient { name: None, ui: Arc::new(NoUi) });
+    let attached = first.ui().attach(NewClient::new(None, Arc::new(NoUi)));
     let refused = host.open(SessionSelector::New, plan.clone(), None).await.unwrap_err();
     assert!(matches!(refused, OpenError::TooMany(1)), "{refused}");
     attached.detach();
@@ -148,4 +148,29 @@ async fn a_session_is_taken_over_from_another_host_when_it_is_not_busy() {
     };
     let (taken, ()) = tokio::join!(taking, tending);
     assert_eq!(taken.unwrap().session.id(), id);
+}
+
+#[tokio::test]
+async fn a_session_that_moved_to_another_log_is_found_by_its_current_one() {
+    let env = TestEnv::new();
+    let host = host(&env, |_| {});
+    let plan = OpenPlan::new(env.project());
+    let moved = host.open(SessionSelector::New, plan.clone(), None).await.unwrap().session;
+    prompt(&moved).await;
+    let first = moved.id().to_owned();
+    moved.runtime().unwrap().new_session(None).await.unwrap();
+    prompt(&moved).await;
+    let second = moved.session().unwrap().id();
+    assert!(Arc::ptr_eq(&host.get(&first).unwrap(), &moved), "its clients know it by the first id");
+    assert!(host.with_log(&first).is_none());
+    assert!(Arc::ptr_eq(&host.with_log(&second).unwrap(), &moved));
+    let stored = host.find(&first).await.unwrap();
+    assert!(!host.is_elsewhere(&stored).await);
+    let again = host.enter_log(&stored, plan.clone(), None).await.unwrap();
+    assert!(!again.was_open && !Arc::ptr_eq(&again.session, &moved));
+    let stored = host.find(&second).await.unwrap();
+    let entered = host.enter_log(&stored, plan, None).await.unwrap();
+    assert!(entered.was_open && Arc::ptr_eq(&entered.session, &moved));
+    host.close_session(&moved).await;
+    assert_eq!(host.open_sessions().len(), 1);
 }

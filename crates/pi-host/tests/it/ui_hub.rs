@@ -84,7 +84,7 @@ impl Ui for Client {
 }
 
 pub(crate) fn named(name: &str, ui: Arc<dyn Ui>) -> NewClient {
-    NewClient { name: Some(name.to_owned()), ui }
+    NewClient::new(Some(name.to_owned()), ui)
 }
 
 fn question(title: &str) -> Dialog {
@@ -131,12 +131,12 @@ async fn a_client_that_comes_later_gets_open_questions_and_what_is_shown() {
     hub.update(UiUpdate::SetTitle { title: "work".to_owned() });
     let asked = ask(&hub, "Go on?");
     let (first, mut at_first) = client();
-    let attached = hub.attach(NewClient { name: None, ui: first });
+    let attached = hub.attach(NewClient::new(None, first));
     let _unanswered = at_first.question().await;
     // The connection is cut before there is an answer: the question stays.
     attached.detach();
     let (second, mut at_second) = client();
-    let _second = hub.attach(NewClient { name: None, ui: second });
+    let _second = hub.attach(NewClient::new(None, second));
     let (_, answer) = at_second.question().await;
     assert!(at_second.log()[0].contains("work"), "{:?}", at_second.log());
     answer.send(None).unwrap();
@@ -157,8 +157,8 @@ async fn an_approval_reaches_all_and_a_cancelled_question_closes_everywhere() {
     let hub = UiHub::new(Absence::Decline);
     let ((one, mut at_one), (other, mut at_other)) = (client(), client());
     let (_one, _other) = (
-        hub.attach(NewClient { name: None, ui: one }),
-        hub.attach(NewClient { name: None, ui: other }),
+        hub.attach(NewClient::new(None, one)),
+        hub.attach(NewClient::new(None, other)),
     );
     let asking = hub.clone();
     let decided = tokio::spawn(async move {
