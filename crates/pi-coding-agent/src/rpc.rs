@@ -11,6 +11,7 @@ mod output;
 mod response;
 mod serve;
 mod ui;
+mod ui_records;
 
 pub use client::{Client, ClientError, Record};
 pub use command::{Command, Request};
@@ -19,6 +20,7 @@ pub use output::{LineWriter, OutputClosed};
 pub use response::Response;
 pub use serve::{Ended, serve};
 pub use ui::RpcUi;
+pub use ui_records::{UiRequest, dialog_answer};
 
 /// The version of the additions to the protocol; see `hello`.
 pub const PROTOCOL_VERSION: u32 = 1;

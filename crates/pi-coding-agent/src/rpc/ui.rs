@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use pi_agent::BoxFuture;
 use pi_base::lock;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
+use super::ui_records::{UiRequest, dialog_answer};
 use super::LineWriter;
-use crate::extension::{Dialog, DialogAnswer, ThemeError, Ui, UiUpdate, WidgetPlacement};
+use crate::extension::{Dialog, DialogAnswer, ThemeError, Ui, UiUpdate};
 
 type Waiting = HashMap<String, oneshot::Sender<Map<String, Value>>>;
 
@@ -42,18 +43,11 @@ impl RpcUi {
         lock(&self.waiting).clear();
     }
 
-    /// Writes a request and returns its id. Fields that are null are left out.
-    fn request(&self, method: &str, fields: Value) -> String {
+    /// Writes a request and returns its id.
+    fn request(&self, request: UiRequest) -> String {
         let id = uuid::Uuid::new_v4().to_string();
-        let mut record = Map::new();
-        record.insert("type".to_owned(), "extension_ui_request".into());
-        record.insert("id".to_owned(), id.clone().into());
-        record.insert("method".to_owned(), method.into());
-        if let Value::Object(fields) = fields {
-            record.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
-        }
         // A reader that is gone ends the server.
-        let _ = self.output.add(&record);
+        let _ = self.output.add(&request.into_record(&id));
         id
     }
 }
@@ -68,69 +62,19 @@ impl Ui for RpcUi {
         dialog: Dialog,
         timeout: Option<Duration>,
     ) -> BoxFuture<'_, Option<DialogAnswer>> {
-        let timeout = timeout.map(|timeout| timeout.as_millis() as u64);
-        let fields = match &dialog {
-            Dialog::Select { title, options } => {
-                json!({ "title": title, "options": options, "timeout": timeout })
-            }
-            Dialog::Confirm { title, message } => {
-                json!({ "title": title, "message": message, "timeout": timeout })
-            }
-            Dialog::Input { title, placeholder } => {
-                json!({ "title": title, "placeholder": placeholder, "timeout": timeout })
-            }
-            Dialog::Editor { title, prefill } => json!({ "title": title, "prefill": prefill }),
-        };
         let (sender, receiver) = oneshot::channel();
-        let id = self.request(dialog.kind(), fields);
+        let id = self.request(UiRequest::of_dialog(&dialog, timeout));
         lock(&self.waiting).insert(id.clone(), sender);
         Box::pin(async move {
             let _closed = Closed { ui: self, id };
             let fields = receiver.await.ok()?;
-            if fields.get("cancelled") == Some(&Value::Bool(true)) {
-                return None;
-            }
-            if let Dialog::Confirm { .. } = dialog {
-                return fields.get("confirmed")?.as_bool().map(DialogAnswer::Confirmed);
-            }
-            let text = fields.get("value")?.as_str()?;
-            Some(DialogAnswer::Text(text.to_owned()))
+            dialog_answer(&dialog, &fields)
         })
     }
 
     fn update(&self, update: UiUpdate) {
-        match update {
-            UiUpdate::Notify { message, kind } => {
-                self.request("notify", json!({ "message": message, "notifyType": kind }));
-            }
-            UiUpdate::SetStatus { key, text } => {
-                self.request("setStatus", json!({ "statusKey": key, "statusText": text }));
-            }
-            UiUpdate::SetWidget { key, lines, placement } => {
-                let placement = match placement {
-                    None => None,
-                    Some(WidgetPlacement::AboveEditor) => Some("aboveEditor"),
-                    Some(WidgetPlacement::BelowEditor) => Some("belowEditor"),
-                };
-                let fields = json!({
-                    "widgetKey": key, "widgetLines": lines, "widgetPlacement": placement,
-                });
-                self.request("setWidget", fields);
-            }
-            UiUpdate::SetTitle { title } => {
-                self.request("setTitle", json!({ "title": title }));
-            }
-            UiUpdate::SetEditorText { text } | UiUpdate::PasteToEditor { text } => {
-                self.request("set_editor_text", json!({ "text": text }));
-            }
-            // The protocol has no requests for what only a screen shows.
-            UiUpdate::SetWorkingMessage { .. }
-            | UiUpdate::SetWorkingVisible { .. }
-            | UiUpdate::SetWorkingIndicator { .. }
-            | UiUpdate::SetHiddenThinkingLabel { .. }
-            | UiUpdate::SetToolsExpanded { .. }
-            | UiUpdate::AddThemes { .. }
-            | UiUpdate::Reset => {}
+        if let Some(request) = UiRequest::of_update(update) {
+            self.request(request);
         }
     }
 
