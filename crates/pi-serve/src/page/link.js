@@ -147,7 +147,10 @@ addEventListener("pageshow", (event) => event.persisted && wake());
 const receive = (frame) => {
   if (frame.type === "response") {
     const waiting = pending.get(frame.id);
-    if (!waiting) return;
+    if (!waiting) {
+      if (!frame.success) tell("refused", frame);
+      return;
+    }
     pending.delete(frame.id);
     if (frame.success) waiting.resolve(frame.data ?? {});
     else waiting.reject(new LinkError(frame.error || "The command failed."));
@@ -175,6 +178,12 @@ export const send = (command) =>
     pending.set(id, { resolve, reject });
     socket.send(JSON.stringify({ id, ...command }));
   });
+
+// Sends a message that has no answer, such as the answer to a question.
+export const post = (message) => {
+  if (!socket || socket.readyState !== WebSocket.OPEN) throw new LinkError("There is no connection to the server.");
+  socket.send(JSON.stringify(message));
+};
 
 const attach = async (attachment) => {
   const { sessionId } = attachment;

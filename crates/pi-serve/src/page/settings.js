@@ -1,1 +1,151 @@
-// Part of the page.
+// Settings of this browser and, with the right for it, the tokens of the server.
+
+import { get, logout, may, me, part, request } from "./api.js";
+import { attempt, button, confirmDialog, h, openDialog, replace, toast } from "./dom.js";
+import { ago, dateTime } from "./format.js";
+import { setNotifications, setTheme, theme, wantsNotifications } from "./theme.js";
+
+const RIGHTS = {
+  view: "View: read sessions",
+  drive: "Drive: also write prompts",
+  approve: "Approve: also answer approvals",
+  admin: "Admin: everything",
+};
+
+export const settingsScreen = (root, { onTitle, onSignedOut }) => {
+  onTitle("Settings");
+  const tokens = h("section", { class: "settings-section", hidden: true });
+  replace(
+    root,
+    h("div", { class: "screen narrow" }, h("h1", { text: "Settings" }), appearance(), notifications(), tokens, about(onSignedOut)),
+  );
+  if (may("admin") && !me.session) loadTokens(tokens);
+  return () => {};
+};
+
+const appearance = () => {
+  const names = { system: "System", light: "Light", dark: "Dark" };
+  const group = h("div", { class: "tabs", role: "radiogroup", "aria-label": "Theme" });
+  const draw = () =>
+    replace(
+      group,
+      Object.entries(names).map(([value, name]) =>
+        h("label", { class: "tab" }, h("input", { type: "radio", name: "theme", value, checked: theme() === value, onchange: () => setTheme(value) }), h("span", { text: name })),
+      ),
+    );
+  draw();
+  return h("section", { class: "settings-section" }, h("h2", { text: "Theme" }), group);
+};
+
+const notifications = () => {
+  if (!("Notification" in window) || !isSecureContext) return null;
+  const state = h("p", { class: "hint" });
+  const toggle = h("input", { type: "checkbox", id: "notify" });
+  const draw = () => {
+    toggle.checked = wantsNotifications() && Notification.permission === "granted";
+    toggle.disabled = Notification.permission === "denied";
+    state.textContent =
+      Notification.permission === "denied" ? "This browser forbids notifications of this page. Change it in the settings of the browser." : "A notification when an agent needs you or has finished, while this page is in the background.";
+  };
+  toggle.addEventListener("change", async () => {
+    if (toggle.checked && Notification.permission === "default") await Notification.requestPermission();
+    setNotifications(toggle.checked && Notification.permission === "granted");
+    draw();
+  });
+  draw();
+  return h("section", { class: "settings-section" }, h("h2", { text: "Notifications" }), h("label", { class: "switch", for: "notify" }, toggle, h("span", { text: "Notify me" })), state);
+};
+
+const about = (onSignedOut) => {
+  const out = async () => {
+    await attempt(async () => {
+      await logout();
+      onSignedOut();
+    });
+  };
+  return h(
+    "section",
+    { class: "settings-section" },
+    h("h2", { text: "This browser" }),
+    h("dl", { class: "facts" }, fact("Token", me.name), fact("Right", RIGHTS[me.right] ?? me.right), me.expires && fact("Signed in until", dateTime(me.expires)), fact("Server", `pi ${me.version ?? ""}`), me.startedAt && fact("Running since", dateTime(me.startedAt))),
+    button("Sign out", out),
+  );
+};
+
+const fact = (name, value) => h("div", {}, h("dt", { text: name }), h("dd", { text: value ?? "" }));
+
+// ---- Tokens
+
+const loadTokens = async (place) => {
+  const answer = await attempt(() => get("tokens"));
+  if (!answer) return;
+  place.hidden = false;
+  const row = (token) =>
+    h(
+      "li",
+      { class: "token" },
+      h(
+        "span",
+        { class: "token-facts" },
+        h("strong", { text: token.name }),
+        h("span", { text: [RIGHTS[token.right]?.split(":")[0] ?? token.right, token.session && "one session", token.expires ? `until ${dateTime(token.expires)}` : "no expiry", (token.lastUsed && `used ${ago(token.lastUsed)} ago`) || "not used"].filter(Boolean).join(" · ") }),
+      ),
+      button("Revoke", () => revoke(token, place), { class: "button danger" }),
+    );
+  replace(
+    place,
+    h("h2", { text: "Tokens" }),
+    h("p", { class: "hint", text: "Each device or program has a token of its own, which can be revoked." }),
+    h("ul", { class: "tokens" }, answer.tokens.map(row)),
+    button("New token", () => create(place), { class: "button" }),
+  );
+};
+
+const revoke = async (token, place) => {
+  if (!(await confirmDialog("Revoke the token?", `Devices that use “${token.name}” are signed out at once.`, "Revoke"))) return;
+  await attempt(() => request("DELETE", `tokens/${part(token.name)}`));
+  await loadTokens(place);
+};
+
+const create = (place) => {
+  const name = h("input", { type: "text", class: "field", id: "token-name", maxlength: "60", placeholder: "phone" });
+  const right = h("select", { class: "field", id: "token-right" }, Object.entries(RIGHTS).map(([value, text]) => h("option", { value, text })));
+  const lasting = h("select", { class: "field", id: "token-for" }, [
+    ["2h", "2 hours"],
+    ["1d", "1 day"],
+    ["30d", "30 days"],
+    ["", "No expiry"],
+  ].map(([value, text]) => h("option", { value, text })));
+  right.value = "approve";
+  lasting.value = "30d";
+  const submit = async () => {
+    if (!name.value.trim()) return name.focus();
+    const body = { name: name.value.trim(), right: right.value, ...(lasting.value ? { for: lasting.value } : {}) };
+    const made = await attempt(() => request("POST", "tokens", body));
+    if (!made) return undefined;
+    dialog.close();
+    show(made);
+    return loadTokens(place);
+  };
+  const dialog = openDialog("New token", [
+    h("label", { class: "labeled", for: "token-name" }, "Name", name),
+    h("label", { class: "labeled", for: "token-right" }, "Right", right),
+    h("label", { class: "labeled", for: "token-for" }, "Valid for", lasting),
+    h("div", { class: "row end" }, button("Create", submit, { class: "button primary" })),
+  ]);
+  return undefined;
+};
+
+const show = (made) => {
+  const text = made.url ?? made.token;
+  const field = h("input", { type: "text", class: "field", readonly: true, value: text, "aria-label": "Address with the token", onfocus: () => field.select() });
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("Copied.");
+    } catch {
+      field.select();
+    }
+  };
+  openDialog("The token is shown once", [h("p", { text: "Open this address on the device. It is not shown again." }), field, h("div", { class: "row end" }, button("Copy", copy, { class: "button primary" }))]);
+};

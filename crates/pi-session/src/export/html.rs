@@ -29,7 +29,7 @@ const SCRIPT: &str = concat!(
 
 // The policy of the page admits the style and script with these hashes. When the files change, a
 // test reports the new values.
-const STYLE_HASH: &str = "6YkXx5WPsm7jIs7Em5DaZ/XXOXKF25/YIPeCEcwLmI4=";
+const STYLE_HASH: &str = "xbpWJ/AUIHbHrlW08OA16UVKqlxPOW3iDatgW07hPUc=";
 const SCRIPT_HASH: &str = "5ruPuuyugooNcUU4tfuHU6LIX4fHFWVxBCyqUMaAZSk=";
 
 /// Number of parts in a section. Browsers skip sections that are out of sight, which is fast with a
