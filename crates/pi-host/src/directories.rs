@@ -52,6 +52,11 @@ impl Directories {
         if self.allows(&path) { Ok(path) } else { Err(DirectoryError::Outside(path)) }
     }
 
+    /// Returns the directories of the server.
+    pub fn roots(&self) -> &[PathBuf] {
+        &self.0
+    }
+
     /// Returns true if callers can work in a directory and see its sessions.
     pub fn allows(&self, directory: &Path) -> bool {
         let Ok(directory) = directory.canonicalize() else { return false };

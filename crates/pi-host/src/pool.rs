@@ -4,7 +4,7 @@
 //! open attaches to it. A session that no client uses is closed after a while; its log stays, and
 //! the next client opens it again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -94,6 +94,11 @@ impl Host {
     /// Returns the directories and variables of the user.
     pub fn environment(&self) -> &Environment {
         &self.0.options.environment
+    }
+
+    /// Returns the directory for all sessions, if the user has set one.
+    pub fn session_directory(&self) -> Option<&Path> {
+        self.0.options.session_directory.as_deref()
     }
 
     /// Opens a session that `selector` names. A client is attached before: it can be asked while

@@ -3,7 +3,21 @@
 //! A handler gets a [`Call`] whose sender has passed the entrance and has the right that the table of
 //! routes demands.
 
+pub mod assets;
+pub mod blobs;
+pub mod diff;
+pub mod entries;
 mod error;
+pub mod events;
+pub mod export;
+pub mod files;
+pub mod health;
+pub mod login;
+pub mod openapi;
+pub mod runs;
+pub mod sessions;
+pub mod summary;
+pub mod tokens;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,7 +31,6 @@ use crate::entrance::Identity;
 use crate::state::ServeState;
 
 pub use error::ApiError;
-pub mod health;
 
 /// The result of a handler.
 pub(crate) type Answer = Result<Response<Body>, ApiError>;
@@ -65,9 +78,19 @@ impl Call {
     /// Reads the body as a type.
     pub(crate) async fn body<T: DeserializeOwned>(self) -> Result<T, ApiError> {
         let bytes = read_body(self.request.into_body(), BODY).await?;
-        serde_json::from_slice(&bytes)
-            .map_err(|error| ApiError::bad_request("invalid_body", format!("the body: {error}")))
+        parse(&bytes)
     }
+}
+
+/// Reads a body as a type.
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // The text of the error could quote the body, which may be a token.
+    serde_json::from_slice(bytes).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let message =
+            format!("the body is not what this route takes (line {line}, column {column})");
+        ApiError::bad_request("invalid_body", message)
+    })
 }
 
 /// Makes a JSON answer.

@@ -14,11 +14,18 @@
 
 pub mod api;
 pub mod audit;
+pub mod client;
+mod elsewhere;
 pub mod entrance;
+mod items;
+mod lists;
 mod metrics;
+pub mod page;
 mod routes;
 mod server;
+mod socket;
 mod state;
+pub mod view;
 
 pub use server::{ServeError, Server};
 pub use state::{ServeOptions, ServeState};

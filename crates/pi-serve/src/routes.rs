@@ -131,17 +131,104 @@ pub(crate) fn table() -> &'static [Route] {
     TABLE.get_or_init(|| {
         use Access::{Any, Needs, Open};
         use Right::{Admin, Drive, View};
-        let get = Method::GET;
+        use api::{assets, blobs, diff, entries, events, export, files, health, login, openapi, runs};
+        use api::{sessions, tokens};
+        let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
         let route = Route::new;
         vec![
-            route(
-                get.clone(),
-                "/healthz",
-                Open,
-                "Answers that the server is alive",
-                handler!(api::health::healthz),
-            )
-            .answers::<api::health::Health>(),
+            route(get.clone(), "/", Open, "The page", handler!(assets::index))
+                .answers_with("text/html"),
+            route(get.clone(), "/page/{name}", Open, "A file of the page", handler!(assets::file))
+                .answers_with("text/javascript"),
+            route(get.clone(), "/healthz", Open, "Answers that the server is alive", handler!(health::healthz))
+                .answers::<health::Health>(),
+            route(get.clone(), "/metrics", Needs(View), "Counters, as Prometheus reads them", handler!(health::metrics))
+                .answers_with("text/plain"),
+            route(get.clone(), "/api/v1/openapi.json", Needs(View), "This document", handler!(openapi::get))
+                .filtered()
+                .answers_with("application/json"),
+            route(post.clone(), "/api/v1/login", Open, "Exchanges a token for the cookie of a browser", handler!(login::login))
+                .takes::<login::Login>()
+                .answers::<login::Me>(),
+            route(post.clone(), "/api/v1/logout", Any, "Ends the login of a browser", handler!(login::logout))
+                .filtered()
+                .status(204),
+            route(get.clone(), "/api/v1/me", Any, "The sender of the request, and the server", handler!(login::me))
+                .filtered()
+                .answers::<login::Me>(),
+            route(get.clone(), "/api/v1/sessions", Needs(View), "Lists or searches sessions: those that wait or run, then the newest", handler!(sessions::list))
+                .filtered()
+                .query(&[
+                    ("limit", "sessions of a page, 50 without it"),
+                    ("cursor", "`next` of the page before"),
+                    ("q", "words that must occur in the session"),
+                    ("cwd", "working directory"),
+                ])
+                .answers::<sessions::SessionList>(),
+            route(post.clone(), "/api/v1/sessions", Needs(Drive), "Starts a session", handler!(sessions::create))
+                .takes::<sessions::NewSession>()
+                .answers::<api::summary::Summary>()
+                .status(201),
+            route(get.clone(), "/api/v1/sessions/{id}", Needs(View), "A session with its state", handler!(sessions::get))
+                .answers::<sessions::Details>(),
+            route(delete.clone(), "/api/v1/sessions/{id}", Needs(Admin), "Deletes a session with what belongs to it", handler!(sessions::delete))
+                .status(204),
+            route(get.clone(), "/api/v1/sessions/{id}/entries", Needs(View), "A window of the log; the last entries without `after` and `before`", handler!(entries::list))
+                .query(&[
+                    ("after", "the entries that follow this number"),
+                    ("before", "the entries before this number"),
+                    ("limit", "entries of the window, 100 without it"),
+                    ("view", "`html`: with markup"),
+                ])
+                .answers_with("application/json"),
+            route(get.clone(), "/api/v1/sessions/{id}/events", Needs(View), "Streams the entries and events of a session; `Last-Event-ID` resumes", handler!(events::of_session))
+                .query(&[
+                    ("since", "the last number that the client has seen, -1 for all; without it, what happens from now on"),
+                    ("view", "`html`: entries with markup"),
+                ])
+                .answers_with("text/event-stream"),
+            route(get.clone(), "/api/v1/sessions/{id}/blobs/{hash}", Needs(View), "An image or a long text by the SHA-256 of its content", handler!(blobs::get))
+                .answers_with("application/octet-stream"),
+            route(get.clone(), "/api/v1/sessions/{id}/export", Needs(View), "The session as a page, without secrets", handler!(export::page))
+                .answers_with("text/html"),
+            route(get.clone(), "/api/v1/sessions/{id}/outline", Needs(View), "The tree of a session in short", handler!(export::outline))
+                .answers_with("application/json"),
+            route(get.clone(), "/api/v1/sessions/{id}/diff", Needs(View), "File changes, from checkpoints", handler!(diff::get))
+                .query(&[("scope", "`run`, the last one, or `session`")])
+                .answers_with("application/json"),
+            route(get.clone(), "/api/v1/sessions/{id}/file", Needs(View), "A file below the working directory of an open session, as far as its agent may read it", handler!(files::file))
+                .query(&[("path", "path below the working directory")])
+                .answers::<files::FileText>(),
+            route(get.clone(), "/api/v1/sessions/{id}/files", Needs(View), "Names of files for completions", handler!(files::names))
+                .query(&[("q", "letters of the path, in this order")])
+                .answers::<files::FileNames>(),
+            route(get.clone(), "/api/v1/directories", Needs(View), "Directories in which sessions can be started", handler!(files::directories))
+                .answers::<files::DirectoryList>(),
+            route(get.clone(), "/api/v1/events", Needs(View), "Streams the changes of the lists: sessions and questions", handler!(events::of_server))
+                .filtered()
+                .answers_with("text/event-stream"),
+            route(get.clone(), "/api/v1/rpc", Needs(View), "The protocol of RPC mode for several sessions, over a WebSocket", handler!(crate::socket::connection::open))
+                .filtered()
+                .status(101),
+            route(get.clone(), "/api/v1/needs-you", Needs(View), "Questions that wait for an answer, in all sessions", handler!(sessions::needs_you))
+                .filtered()
+                .answers::<sessions::NeedsYou>(),
+            route(get.clone(), "/api/v1/runs", Needs(View), "Lists the runs of `pi run`, the newest first", handler!(runs::list))
+                .query(&[
+                    ("limit", "runs of a page, 50 without it"),
+                    ("cursor", "`next` of the page before"),
+                ])
+                .answers::<runs::RunList>(),
+            route(get.clone(), "/api/v1/runs/{id}", Needs(View), "A run: contract, state, pending actions, report", handler!(runs::get))
+                .answers::<runs::RunDetails>(),
+            route(get, "/api/v1/tokens", Needs(Admin), "Lists the tokens, without their values", handler!(tokens::list))
+                .answers::<tokens::TokenList>(),
+            route(post, "/api/v1/tokens", Needs(Admin), "Adds a token and returns its value once", handler!(tokens::add))
+                .takes::<tokens::Wish>()
+                .answers::<tokens::Added>()
+                .status(201),
+            route(delete, "/api/v1/tokens/{name}", Needs(Admin), "Revokes a token; its open connections end", handler!(tokens::revoke))
+                .status(204),
         ]
     })
 }

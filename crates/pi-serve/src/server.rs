@@ -17,10 +17,11 @@ use tokio::net::TcpListener;
 
 use crate::api::{ApiError, Call};
 use crate::audit::{AuditOutcome, AuditRecord};
+use crate::entrance::Identity;
 use crate::entrance::gate::{self, Entrance, Refused};
 use crate::entrance::guesses::Kind;
 use crate::entrance::tokens::TokensError;
-use crate::entrance::{Identity, Right};
+use crate::lists::Lists;
 use crate::routes::{self, Access, Reach, Route};
 use crate::state::{ServeOptions, ServeState};
 
@@ -88,6 +89,7 @@ impl Server {
     ) -> Result<(), ServeError> {
         let address = listener.local_addr()?;
         self.check(address)?;
+        let _ = self.state.address.set(address);
         let front = Arc::new(Front {
             entrance: Entrance::new(address, &self.state.options),
             routes: routes::routes(),
@@ -122,6 +124,7 @@ impl Server {
             // A file that cannot be read is reported by the next request.
             let _ = self.state.tokens.refresh();
             self.state.host.tend().await;
+            Lists::look(&self.state).await;
         }
         std::future::pending::<()>().await;
     }
@@ -323,21 +326,5 @@ impl From<TokensError> for ApiError {
             _ => (StatusCode::SERVICE_UNAVAILABLE, "tokens_unavailable"),
         };
         Self::new(status, code, error.to_string())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_right_is_one_of_the_table() {
-        assert_eq!(Right::ALL.len(), 4);
-        for pair in Right::ALL.windows(2) {
-            assert!(pair[0] < pair[1]);
-        }
-        for right in Right::ALL {
-            assert_eq!(Right::named(right.as_str()), Some(right));
-        }
     }
 }

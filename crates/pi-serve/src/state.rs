@@ -1,8 +1,11 @@
 //! What the handlers of a server share, and what the program decides about the server.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
+use pi_guard::secrets::Secrets;
 use pi_host::{Directories, Host};
 use pi_protocol::CancelToken;
 
@@ -11,6 +14,7 @@ use crate::entrance::cookies::Cookies;
 use crate::entrance::gate::{Advice, no_advice};
 use crate::entrance::guesses::Guesses;
 use crate::entrance::tokens::Tokens;
+use crate::lists::Lists;
 use crate::metrics::Metrics;
 use crate::server::ServeError;
 
@@ -34,6 +38,9 @@ pub struct ServeOptions {
     pub is_encrypted: bool,
     /// Hints for refused requests, in the words of the program.
     pub advice: Advice,
+    /// Secrets of the user, which are redacted in exports, diffs and runs of sessions that are not
+    /// open.
+    pub secrets: Secrets,
 }
 
 impl ServeOptions {
@@ -52,6 +59,7 @@ impl ServeOptions {
             insecure_lan: false,
             is_encrypted: false,
             advice: no_advice,
+            secrets: Secrets::default(),
         }
     }
 
@@ -79,12 +87,16 @@ pub struct ServeState {
     pub audit: Audit,
     /// Counters.
     pub(crate) metrics: Metrics,
+    /// The lists as they change.
+    pub(crate) lists: Lists,
     /// Time of the start.
     pub started: Timestamp,
     /// Id of this run of the server: another one means that the server was started again.
     pub server_id: String,
     /// Cancelled when the server stops. Streams end then.
     pub stop: CancelToken,
+    /// Address of the listener, as soon as there is one.
+    pub(crate) address: OnceLock<SocketAddr>,
 }
 
 impl ServeState {
@@ -98,10 +110,33 @@ impl ServeState {
             guesses: Guesses::default(),
             audit,
             metrics: Metrics::default(),
+            lists: Lists::default(),
+            address: OnceLock::new(),
             started: Timestamp::now(),
             server_id: uuid::Uuid::new_v4().to_string(),
             stop: CancelToken::new(),
             options,
         })
+    }
+
+    /// Returns the address of the page, as browsers reach it.
+    pub fn base_url(&self) -> String {
+        if let Some(url) = &self.options.public_url {
+            return url.as_str().trim_end_matches('/').to_owned();
+        }
+        let scheme = if self.options.is_encrypted { "https" } else { "http" };
+        match self.address.get() {
+            Some(address) if address.ip().is_unspecified() => {
+                format!("{scheme}://localhost:{}", address.port())
+            }
+            Some(address) => format!("{scheme}://{address}"),
+            None => format!("{scheme}://localhost"),
+        }
+    }
+
+    /// Returns a link that opens the page with a token. The token is in the fragment, which browsers
+    /// do not send. A token for one session opens that session.
+    pub fn url(&self, token: &str) -> String {
+        format!("{}/#t={token}", self.base_url())
     }
 }

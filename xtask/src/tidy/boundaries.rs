@@ -113,7 +113,7 @@ const UPPER_LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("pi-acp", &["pi-serve", "pi"]),
-    ("pi-converge", &["pi"]),
+    ("pi-converge", &["pi-serve", "pi"]),
     ("pi-host", &["pi-acp", "pi-screen", "pi-serve", "pi"]),
     ("pi-mcp-host", &["pi-extensions", "pi-screen", "pi"]),
     ("pi-screen", &["pi"]),

@@ -104,3 +104,19 @@ impl Identity {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_are_ordered_and_have_words() {
+        for pair in Right::ALL.windows(2) {
+            assert!(pair[0] < pair[1]);
+        }
+        for right in Right::ALL {
+            assert_eq!(Right::named(right.as_str()), Some(right));
+        }
+        assert_eq!(Right::named("root"), None);
+    }
+}
