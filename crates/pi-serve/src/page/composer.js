@@ -135,8 +135,7 @@ export class Composer {
 
   // ---- State
 
-  attached(state, elsewhere) {
-    this.element.hidden = elsewhere;
+  attached(state) {
     const fork = stored.read("pi-draft-of-fork");
     if (fork) {
       stored.write("pi-draft-of-fork", null);
@@ -155,8 +154,8 @@ export class Composer {
 
   setModel(state) {
     const model = state.model;
-    this.model.textContent = model ? model.name || model.id : "Choose a model";
-    this.model.setAttribute("aria-label", `Model: ${model ? `${model.provider}/${model.id}` : "none"}. Change it`);
+    this.model.textContent = model ? model.name || model.id : "Model";
+    this.model.setAttribute("aria-label", model ? `Model: ${model.provider}/${model.id}. Change it` : "Choose a model");
     this.model.title = model ? `${model.provider}/${model.id}` : "";
     this.level.hidden = !model?.reasoning;
     this.level.textContent = `Thinking: ${state.thinkingLevel ?? "off"}`;

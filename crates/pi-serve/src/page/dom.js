@@ -28,6 +28,17 @@ export const replace = (parent, ...children) => {
   return parent;
 };
 
+// Lines of a diff as text, colored by their first character.
+export const diffLines = (text) =>
+  h(
+    "pre",
+    { class: "diff", tabindex: "0" },
+    text.split("\n").map((line) => {
+      const kind = /^\+(?!\+\+ )/.test(line) ? "add" : /^-(?!-- )/.test(line) ? "del" : "";
+      return h("span", { class: `line ${kind}`, text: `${line}\n` });
+    }),
+  );
+
 const ICONS = {
   back: "M15 5l-7 7 7 7",
   send: "M12 19V5M6 11l6-6 6 6",
@@ -35,6 +46,7 @@ const ICONS = {
   image: "M4 5h16v14H4zM4 16l5-5 4 4 2-2 5 5M15.5 9.5h.01",
   more: "M5 12h.01M12 12h.01M19 12h.01",
   plus: "M12 5v14M5 12h14",
+  changes: "M12 4v8M8 8h8M8 18h8",
   down: "M12 5v14M6 13l6 6 6-6",
   close: "M6 6l12 12M18 6L6 18",
   sessions: "M4 6h16M4 12h16M4 18h10",

@@ -218,6 +218,7 @@ export class Live {
 
   partial(card, tool) {
     if (!tool?.text) return;
+    this.peek(card, tool.text);
     const inside = card.querySelector(":scope > .inside");
     let pre = inside?.querySelector(":scope > .partial");
     if (inside && !pre) {
@@ -228,5 +229,17 @@ export class Live {
       pre.textContent = tool.text;
       pre.scrollTop = pre.scrollHeight;
     }
+  }
+
+  // The last line of the output, beside the call while it is closed.
+  peek(card, text) {
+    const summary = card.querySelector(":scope > summary");
+    let line = summary?.querySelector(":scope > .peek");
+    if (summary && !line) {
+      line = h("span", { class: "peek" });
+      summary.append(line);
+    }
+    const last = text.trimEnd().split("\n").pop().slice(-200);
+    if (line && line.textContent !== last) line.textContent = last;
   }
 }

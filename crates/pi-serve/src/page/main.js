@@ -149,7 +149,7 @@ const show = () => {
 
 // Puts the focus where work goes on: screen readers begin there.
 const settle = (root, inSession) => {
-  if (inSession && matchMedia("(pointer: fine)").matches && /^#\/s\/[^/]+$/.test(location.hash)) {
+  if (inSession && !matchMedia("(pointer: coarse)").matches && /^#\/s\/[^/]+$/.test(location.hash)) {
     root.querySelector(".composer-text")?.focus({ preventScroll: true });
     return;
   }

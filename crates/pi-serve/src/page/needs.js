@@ -4,12 +4,12 @@
 // each question can be answered here. The first client that answers wins; the others are told.
 
 import { get, may } from "./api.js";
-import { button, fromServer, h, replace, toast } from "./dom.js";
+import { button, diffLines, h, replace, toast } from "./dom.js";
 import { attachTo, isAttached, link, post } from "./link.js";
 
 const DIALOGS = new Set(["select", "confirm", "input", "editor"]);
 
-// Open questions by session and id, in the order in which they came.
+// Open questions by id, in the order in which they came.
 const open = new Map();
 // Ends of the attachments that exist only for questions, by session.
 const watched = new Map();
@@ -19,7 +19,6 @@ const names = new Map();
 export const needs = new EventTarget();
 let elsewhere = 0;
 
-const keyOf = (sessionId, id) => `${sessionId} ${id}`;
 const changed = () => needs.dispatchEvent(new Event("change"));
 
 export const questionsOf = (sessionId) => [...open.values()].filter((question) => question.sessionId === sessionId);
@@ -27,18 +26,17 @@ export const allQuestions = () => [...open.values()];
 export const countOf = () => Math.max(open.size, elsewhere);
 
 const add = (question) => {
-  const key = keyOf(question.sessionId, question.id);
-  const known = open.has(key);
-  open.set(key, question);
+  const known = open.has(question.id);
+  open.set(question.id, question);
   if (!known) needs.dispatchEvent(new CustomEvent("new", { detail: question }));
   changed();
 };
 
-const close = (sessionId, id, by) => {
-  const key = keyOf(sessionId, id);
-  const question = open.get(key);
+const close = (id, by) => {
+  const question = open.get(id);
   if (!question) return;
-  open.delete(key);
+  open.delete(id);
+  elsewhere = Math.max(0, elsewhere - 1);
   if (by) toast(`Answered by ${by}: ${question.title ?? question.what ?? "a question"}`);
   changed();
 };
@@ -53,10 +51,10 @@ link.addEventListener("frame", ({ detail: frame }) => {
       break;
     case "approval_closed":
     case "extension_ui_closed":
-      close(frame.sessionId, frame.id, frame.by);
+      close(frame.id, frame.by);
       break;
     case "closed":
-      for (const question of questionsOf(frame.sessionId)) open.delete(keyOf(question.sessionId, question.id));
+      for (const question of questionsOf(frame.sessionId)) open.delete(question.id);
       changed();
       break;
     case "needs_you":
@@ -77,7 +75,7 @@ let looking = null;
 let again = false;
 
 // Finds the sessions with open questions and attaches those that are not.
-const look = async () => {
+export const look = async () => {
   if (looking) {
     again = true;
     return;
@@ -95,7 +93,7 @@ const find = async () => {
   const { questions } = await get("needs-you");
   elsewhere = questions.length;
   const sessions = new Set(questions.map((question) => question.sessionId));
-  for (const question of questions) names.set(question.sessionId, question.sessionName ?? question.name ?? null);
+  for (const question of questions) names.set(question.sessionId, question.sessionTitle ?? null);
   for (const [sessionId, end] of watched) {
     if (sessions.has(sessionId)) continue;
     watched.delete(sessionId);
@@ -120,8 +118,7 @@ const watch = (sessionId) => {
   watched.set(sessionId, end);
 };
 
-// Called when a session leaves the screen: its questions stay in the list.
-export const keepWatching = () => look();
+setInterval(() => link.state === "live" && look(), 15_000);
 
 // ---- Cards
 
@@ -139,7 +136,7 @@ const answer = (question, message) => () => {
   }
   answered.set(id, question);
   setTimeout(() => answered.delete(id), 10_000);
-  close(sessionId, id);
+  close(id);
 };
 
 link.addEventListener("refused", ({ detail: frame }) => {
@@ -157,18 +154,17 @@ const approval = (question) => {
   reason.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.isComposing) refuse();
   });
-  const offered = (question.options ?? ["once", "session", "always"]).filter((option) => WORDS[option.decision ?? option]);
-  const options = offered.map((option) => {
-    const decision = option.decision ?? option;
-    const text = h("button", { type: "button", class: decision === "once" ? "button primary" : "button", onclick: decide(decision) }, WORDS[decision]);
-    if (option.scope) text.append(h("span", { class: "scope", text: option.scope }));
-    return text;
-  });
+  const options = (question.options ?? [])
+    .filter(({ decision }) => WORDS[decision])
+    .map(({ decision }) => h("button", { type: "button", class: decision === "once" ? "button primary" : "button", onclick: decide(decision) }, WORDS[decision]));
+  // What would be remembered, in the words of the server.
+  const remembered = (question.options ?? []).filter(({ decision }) => decision === "session" || decision === "always");
   return [
-    h("p", { class: "question-kind", text: question.tool ? `Approval needed: ${question.tool}` : "Approval needed" }),
+    h("p", { class: "question-kind", text: question.wider ? `Run again ${question.wider}: ${question.tool}` : `Approval needed: ${question.tool}` }),
     h("pre", { class: "question-what", tabindex: "0", text: question.what ?? question.title ?? "" }),
     (question.reasons ?? []).length > 0 && h("ul", { class: "question-reasons" }, question.reasons.map((reason) => h("li", { text: reason }))),
-    question.diffHtml && h("div", { class: "question-diff" }, fromServer(question.diffHtml)),
+    question.change && h("div", { class: "question-diff" }, diffLines(question.change)),
+    remembered.length > 0 && h("ul", { class: "question-scopes" }, remembered.map(({ label }) => h("li", { text: label }))),
     may("approve")
       ? [
           h("div", { class: "row options" }, options),
@@ -224,14 +220,14 @@ export const questionList = (place, select, options) => {
   const cards = new Map();
   const draw = () => {
     const questions = select();
-    const wanted = new Set(questions.map((question) => keyOf(question.sessionId, question.id)));
+    const wanted = new Set(questions.map((question) => question.id));
     for (const [key, card] of cards) {
       if (wanted.has(key)) continue;
       card.remove();
       cards.delete(key);
     }
     for (const question of questions) {
-      const key = keyOf(question.sessionId, question.id);
+      const key = question.id;
       if (cards.has(key)) continue;
       const card = questionCard(question, options);
       cards.set(key, card);

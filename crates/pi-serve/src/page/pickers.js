@@ -43,7 +43,7 @@ const choose = (title, choices, { filter }) =>
     const body = h("div", { onkeydown: move }, filter ? field : null, list);
     const dialog = openDialog(title, body, { onclose: () => resolve(taken) });
     (list.querySelector("[aria-pressed]") ?? list.querySelector("button"))?.scrollIntoView({ block: "nearest" });
-    if (filter && matchMedia("(pointer: fine)").matches) field.focus();
+    if (filter && !matchMedia("(pointer: coarse)").matches) field.focus();
     else list.querySelector("[aria-pressed]")?.focus();
   });
 

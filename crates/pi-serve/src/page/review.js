@@ -9,7 +9,7 @@ import { plural } from "./format.js";
 import { attachTo, isAttached, link, send } from "./link.js";
 import { stored } from "./theme.js";
 
-const SCOPES = { turn: "Last turn", run: "Last run", session: "Whole session" };
+const SCOPES = { run: "Last run", session: "Whole session" };
 const STATUS = { added: "new", deleted: "deleted", changed: "" };
 
 export const reviewScreen = (root, id, { onTitle }) => new Review(root, id, onTitle).start();
@@ -80,10 +80,10 @@ class Review {
     const { scope } = this;
     const answer = await attempt(() => get(`sessions/${part(this.id)}/diff?scope=${scope}`));
     if (!answer || scope !== this.scope) return;
-    this.draw(answer.files);
+    this.draw(answer);
   }
 
-  draw(files) {
+  draw({ files, label, hasMore }) {
     const added = files.reduce((sum, file) => sum + (file.added ?? 0), 0);
     const removed = files.reduce((sum, file) => sum + (file.removed ?? 0), 0);
     replace(
@@ -91,6 +91,8 @@ class Review {
       files.length === 0
         ? h("p", { class: "empty", text: "No file has changed." })
         : h("p", { class: "lead" }, `${plural(files.length, "file")}, `, h("span", { class: "added", text: `+${added}` }), " ", h("span", { class: "removed", text: `−${removed}` }), may("drive") && ". Choose a line to comment on it."),
+      files.length > 0 && label && h("p", { class: "review-label", text: label }),
+      hasMore && h("p", { class: "hint", text: "More files changed than are shown." }),
       files.map((file) => this.file(file)),
     );
     this.drawComments();

@@ -1,14 +1,14 @@
 // Runs of `pi run`: the list, and one run with its contract, limits, checks and outcome.
 
 import { get, part } from "./api.js";
-import { attempt, fromServer, h, icon, replace } from "./dom.js";
-import { ago, cost, count, dateTime, duration, plural } from "./format.js";
+import { attempt, diffLines, h, icon, replace } from "./dom.js";
+import { ago, baseName, cost, count, dateTime, duration, plural } from "./format.js";
 import { link } from "./link.js";
 
 const GOOD = new Set(["converged"]);
 const OPEN = new Set(["running", "waiting", "needs-approval"]);
 
-const outcomeOf = (run) => run.outcome ?? run.status ?? "running";
+const outcomeOf = (run) => run.outcome ?? (run.running ? "running" : "interrupted");
 const toneOf = (outcome) => (GOOD.has(outcome) ? "good" : OPEN.has(outcome) ? "open" : "bad");
 const chip = (outcome) => h("span", { class: `outcome ${toneOf(outcome)}`, text: outcome.replaceAll("-", " ") });
 
@@ -26,8 +26,8 @@ export const runsScreen = (root, { onTitle }) => {
         h(
           "a",
           { class: "run-row", href: `#/runs/${part(run.id)}` },
-          h("span", { class: "run-title" }, h("span", { text: run.name || firstLine(run.goal) || run.id }), chip(outcomeOf(run))),
-          h("span", { class: "session-facts" }, h("span", { text: ago(run.finished || run.started) }), run.name && h("span", { class: "run-goal", text: firstLine(run.goal) })),
+          h("span", { class: "run-title" }, h("span", { text: firstLine(run.task) || run.id }), chip(outcomeOf(run))),
+          h("span", { class: "session-facts" }, h("span", { text: ago(run.started) }), h("span", { text: baseName(run.cwd ?? "") })),
         ),
       ),
     );
@@ -52,7 +52,7 @@ export const runScreen = (root, id, { onTitle }) => {
   const load = async () => {
     const run = await attempt(() => get(`runs/${part(id)}`));
     if (!run || ended) return;
-    const title = run.name || firstLine(run.goal) || "Run";
+    const title = firstLine(run.task) || "Run";
     head.textContent = title;
     onTitle(title);
     replace(place, view(run));
@@ -65,59 +65,59 @@ export const runScreen = (root, id, { onTitle }) => {
   };
 };
 
-const view = (run) => [
-  h("div", { class: "run-outcome" }, chip(outcomeOf(run)), run.reason && h("p", { text: run.reason }), h("p", { class: "session-facts" }, h("span", { text: `Started ${dateTime(run.started)}` }), run.finished && h("span", { text: `took ${duration(new Date(run.finished) - new Date(run.started))}` }))),
-  section("Goal", run.goal && h("p", { class: "run-text", text: run.goal })),
-  section("Limits", limits(run.limits)),
-  section("Checks", checks(run.checks), (run.before ?? []).length > 0 && h("p", { class: "hint", text: `Before the run: ${beforeText(run.before)}` })),
-  section("Waits for approval", (run.pending ?? []).length > 0 && h("ul", { class: "plain" }, run.pending.map((action) => h("li", { text: action.what ?? action.command ?? JSON.stringify(action) })))),
-  section("Concerns", (run.concerns ?? []).length > 0 && h("ul", { class: "plain" }, run.concerns.map((concern) => h("li", { text: concern.text ?? concern.message ?? JSON.stringify(concern) })))),
-  section("Attempts", (run.attempts ?? []).length > 1 && h("p", { text: plural(run.attempts.length, "attempt") })),
-  section("Decisions of the guard", actions(run.actions)),
-  section("Answer", run.text && h("p", { class: "run-text", text: run.text })),
-  section("Result", run.result !== undefined && run.result !== null && h("pre", { tabindex: "0", text: JSON.stringify(run.result, null, 2) })),
-  section("Changes", run.diffHtml ? h("div", { class: "question-diff" }, fromServer(run.diffHtml)) : (run.files ?? []).length > 0 && h("ul", { class: "plain" }, run.files.map((file) => h("li", {}, h("code", { text: file.path }))))),
-  section("Problems", (run.problems ?? []).length > 0 && h("ul", { class: "plain" }, run.problems.map((text) => h("li", { text })))),
-  section("Session", run.sessionId && h("a", { class: "button", href: `#/s/${part(run.sessionId)}` }, "Open the session of the run")),
-];
+const view = (run) => {
+  const { contract, state } = run;
+  // The report exists when the run has ended; until then the state says how far it is.
+  const report = run.report ?? { limits: { spent: state?.spent, limits: contract?.limits }, before: state?.before, attempts: state?.attempts };
+  const pending = run.pending ?? report.pending ?? [];
+  const facts = [`Started ${dateTime(run.started)}`, report.finished ? `took ${duration(new Date(report.finished) - new Date(run.started))}` : state?.round > 0 && `attempt ${state.attempt}, round ${state.round}`];
+  return [
+    h("div", { class: "run-outcome" }, chip(outcomeOf(run)), report.reason && h("p", { text: report.reason }), h("p", { class: "session-facts" }, facts.filter(Boolean).map((text) => h("span", { text })))),
+    section("Goal", (report.goal ?? contract?.goal) && h("p", { class: "run-text", text: report.goal ?? contract.goal })),
+    section("Limits", limits(report.limits)),
+    section("Checks", checks(report.checks ?? []), (report.before ?? []).length > 0 && h("p", { class: "hint", text: `Before the run: ${beforeText(report.before)}` })),
+    section("Waits for approval", Array.isArray(pending) && pending.length > 0 && h("ul", { class: "plain" }, pending.map((action) => h("li", {}, h("code", { text: `${action.tool}: ${action.what}` }), h("span", { class: "hint", text: ` ${(action.reasons ?? []).join("; ")}` }))))),
+    section("Look at", (report.concerns ?? []).length > 0 && h("ul", { class: "plain" }, report.concerns.map((concern) => h("li", { text: concern.file ? `${concern.file}: ${concern.reason}` : concern.reason })))),
+    section("Attempts", (report.attempts ?? []).length > 1 && h("p", { text: plural(report.attempts.length, "attempt") })),
+    section("Decisions of the guard", actions(report.actions)),
+    section("Answer", report.text && h("p", { class: "run-text", text: report.text })),
+    section("Result", report.result !== undefined && report.result !== null && h("pre", { tabindex: "0", text: JSON.stringify(report.result, null, 2) })),
+    section("Changes", report.diff ? h("div", { class: "question-diff" }, diffLines(report.diff)) : (report.files ?? []).length > 0 && h("ul", { class: "plain" }, report.files.map((file) => h("li", {}, h("code", { text: file.path }))))),
+    section("Problems", (report.problems ?? []).length > 0 && h("ul", { class: "plain" }, report.problems.map((text) => h("li", { text })))),
+  ];
+};
 
 const section = (title, ...content) => {
   const parts = content.flat().filter(Boolean);
   return parts.length > 0 && h("section", { class: "run-section" }, h("h2", { text: title }), parts);
 };
 
-const AMOUNTS = {
-  cost: ["Cost", cost],
-  maxCost: ["Cost", cost],
-  tokens: ["Tokens", count],
-  turns: ["Turns", count],
-  requests: ["Requests", count],
-  toolCalls: ["Tool calls", count],
-  rounds: ["Rounds", count],
-  attempts: ["Attempts", count],
+// The limits of a contract, what they are called, and where the consumption has them.
+const LIMITS = [
+  ["costUsd", "cost", "Cost", cost],
+  ["tokens", "tokens", "Tokens", count],
+  ["turns", "turns", "Requests", count],
+  ["toolCalls", "toolCalls", "Tool calls", count],
+  ["wall", "wallTimeMs", "Time", duration],
+  ["outputBytes", "outputBytes", "Output", (bytes) => `${count(bytes / 1024)} KiB`],
+];
+
+const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+// Pure: a time of a contract, such as "1h 30m", in milliseconds.
+const milliseconds = (time) => {
+  if (typeof time === "number") return time * 1000;
+  let sum = 0;
+  for (const [, number, unit] of String(time).matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)/g)) sum += Number(number) * UNITS[unit];
+  return sum;
 };
 
 // Pure: what was used of each limit, as rows of name, used and allowed.
-export const limitRows = (report) => {
-  const { spent = {}, limits: allowed = {} } = report ?? {};
-  const rows = [];
-  for (const [key, most] of Object.entries(allowed)) {
-    const value = typeof most === "object" && most !== null ? most.value ?? most.max : most;
-    if (!Number.isFinite(value) || value <= 0) continue;
-    const used = spent[key] ?? spent[key.replace(/^max([A-Z])/, (_, first) => first.toLowerCase())];
-    const milliseconds = /Ms$/.test(key);
-    const seconds = /Seconds$/.test(key);
-    const text = milliseconds ? duration : seconds ? (number) => duration(number * 1000) : AMOUNTS[key]?.[1] ?? count;
-    const name = AMOUNTS[key]?.[0] ?? words(key.replace(/(Ms|Seconds)$/, ""));
-    rows.push({ name, used: Number.isFinite(used) ? used : 0, allowed: value, text });
-  }
-  return rows;
-};
-
-const words = (key) => {
-  const text = key.replace(/^max/, "").replace(/([A-Z])/g, " $1").toLowerCase().trim();
-  return text.charAt(0).toUpperCase() + text.slice(1);
-};
+const limitRows = ({ spent, limits: allowed } = {}) =>
+  LIMITS.map(([limit, used, name, text]) => {
+    const most = limit === "wall" && allowed?.wall ? milliseconds(allowed.wall) : Number(allowed?.[limit]);
+    return { name, text, used: Number(spent?.[used]) || 0, allowed: most };
+  }).filter((row) => row.allowed > 0);
 
 const limits = (report) => {
   const rows = limitRows(report);

@@ -3,10 +3,10 @@
 import { get, may, part } from "./api.js";
 import { attempt, button, h, icon, iconButton, openDialog, replace, toast } from "./dom.js";
 import { Composer } from "./composer.js";
-import { baseName, cost, count } from "./format.js";
+import { baseName, cost, count, plural } from "./format.js";
 import { attachTo, send } from "./link.js";
 import { Live } from "./live.js";
-import { keepWatching, needs, questionList, questionsOf } from "./needs.js";
+import { look, needs, questionList, questionsOf } from "./needs.js";
 import { deleteSession } from "./sessions.js";
 import { Transcript } from "./transcript.js";
 
@@ -22,7 +22,7 @@ class SessionScreen {
     this.transcript.decorate = (record) => this.decorate(record);
     this.live = new Live(this.transcript);
     this.state = {};
-    this.elsewhere = false;
+    this.place = "stored";
     this.ended = false;
     this.name = "";
     this.follow = true;
@@ -48,7 +48,7 @@ class SessionScreen {
           { class: "session-head" },
           h("a", { class: "icon-button back", href: "#/", "aria-label": "All sessions" }, icon("back")),
           h("div", { class: "session-titles" }, this.title, this.facts),
-          h("a", { class: "button quiet head-link", href: `#/s/${part(this.id)}/review` }, "Changes"),
+          h("a", { class: "icon-button head-link", href: `#/s/${part(this.id)}/review`, "aria-label": "Changes", title: "Changes" }, icon("changes"), h("span", { text: "Changes" })),
           iconButton("more", "Session menu", () => this.menu(), { "aria-haspopup": "dialog" }),
         ),
         this.banner,
@@ -74,7 +74,7 @@ class SessionScreen {
     this.ended = true;
     for (const stop of this.stops) stop();
     this.detach?.();
-    keepWatching();
+    look();
   }
 
   async load() {
@@ -103,7 +103,6 @@ class SessionScreen {
   describe(summary) {
     this.cwd = summary.cwd ?? "";
     this.setName(summary.name || summary.title || "New session");
-    this.elsewhere = summary.status === "elsewhere";
     this.facts.title = this.cwd;
     this.drawFacts();
   }
@@ -128,16 +127,24 @@ class SessionScreen {
   onAttached(data) {
     this.live.reset();
     this.state = data.state ?? {};
-    this.elsewhere = Boolean(data.elsewhere);
     if (this.state.sessionName) this.setName(this.state.sessionName);
     this.live.setBusy(Boolean(this.state.isStreaming || this.state.isCompacting));
     if (data.leafId && data.length === this.transcript.since() + 1) this.transcript.setLeaf(data.leafId);
-    if (this.elsewhere) {
+    this.composer?.attached(this.state);
+    this.setPlace(data.place ?? (data.elsewhere ? "elsewhere" : "here"));
+    this.noteQuestions();
+  }
+
+  // The session is open here, elsewhere, or only stored.
+  setPlace(place) {
+    this.place = place;
+    if (place === "elsewhere") {
       const take = may("drive") && button("Take over", () => this.takeOver(), { class: "button primary" });
       this.say("Another process has this session open. It is shown as it grows and cannot be changed here.", [take]);
     } else this.banner.hidden = true;
-    this.composer?.attached(this.state, this.elsewhere);
-    this.noteQuestions();
+    if (this.composer) this.composer.element.hidden = place === "elsewhere";
+    if (place !== "here") return;
+    if (!this.state.model && may("drive")) this.refreshState();
     this.loadStats();
   }
 
@@ -159,6 +166,9 @@ class SessionScreen {
       }
       case "event":
         this.onEvent(frame.event);
+        break;
+      case "session_state":
+        this.setPlace(frame.state);
         break;
       case "lagged":
         this.live.reset();
@@ -244,7 +254,7 @@ class SessionScreen {
   }
 
   async loadStats() {
-    if (this.elsewhere) return;
+    if (this.place !== "here") return;
     try {
       this.stats = await send({ type: "get_session_stats", sessionId: this.id });
     } catch {
@@ -351,7 +361,7 @@ class SessionScreen {
   menu() {
     const choice = (title, onclick, attributes = {}) => h("li", {}, h("button", { type: "button", class: "choice", onclick: () => (dialog.close(), onclick()), ...attributes }, h("strong", { text: title })));
     const at = `#/s/${part(this.id)}`;
-    const drive = may("drive") && !this.elsewhere;
+    const drive = may("drive") && this.place !== "elsewhere";
     const download = h("a", { class: "choice", href: `/api/v1/sessions/${part(this.id)}/export`, download: `${this.name.replace(/[^\w.-]+/g, "-").slice(0, 60) || "session"}.html` }, h("strong", { text: "Export as a page" }));
     const dialog = openDialog(this.name, [
       h("p", { class: "path", text: this.cwd }),
@@ -385,9 +395,9 @@ class SessionScreen {
       dialog.close();
       const done = await attempt(() => send({ type: "undo", sessionId: this.id, what }));
       if (!done) return;
-      if (done.leafId) await this.transcript.setLeaf(done.leafId);
+      if (what !== "files") await this.findLeaf();
       if (done.text) this.composer?.setText(done.text);
-      toast(done.summary ?? "Undone.");
+      toast(undone(done));
     };
     const choice = (title, text, what) => h("li", {}, h("button", { type: "button", class: "choice", onclick: choose(what) }, h("strong", { text: title }), h("span", { text })));
     const dialog = openDialog("Undo the last run", [
@@ -399,7 +409,20 @@ class SessionScreen {
     ]);
   }
 
+  // The end of the branch after it moved without a new entry.
+  async findLeaf() {
+    const outline = await attempt(() => get(`sessions/${part(this.id)}/outline`));
+    if (outline?.leafId) await this.transcript.setLeaf(outline.leafId);
+  }
+
   async remove() {
     if (await deleteSession(this.id, this.name)) location.hash = "#/";
   }
 }
+
+const undone = ({ cancelled, restored = [], conflicts = [] }) => {
+  if (cancelled) return "An extension objected; nothing has changed.";
+  const files = restored.length > 0 ? ` ${plural(restored.length, "file")} restored.` : "";
+  const kept = conflicts.length > 0 ? ` Kept as they are: ${conflicts.map(({ path }) => path).join(", ")}.` : "";
+  return `Undone.${files}${kept}`;
+};
