@@ -154,12 +154,10 @@ export class Composer {
 
   setModel(state) {
     const model = state.model;
-    this.model.textContent = model ? model.name || model.id : "Model";
-    this.model.setAttribute("aria-label", model ? `Model: ${model.provider}/${model.id}. Change it` : "Choose a model");
+    replace(this.model, h("span", { class: "unseen", text: "Model: " }), model ? model.name || model.id : "choose");
     this.model.title = model ? `${model.provider}/${model.id}` : "";
     this.level.hidden = !model?.reasoning;
     this.level.textContent = `Thinking: ${state.thinkingLevel ?? "off"}`;
-    this.level.setAttribute("aria-label", `Thinking level: ${state.thinkingLevel ?? "off"}. Change it`);
   }
 
   setQueue({ steering = [], followUp = [] }) {

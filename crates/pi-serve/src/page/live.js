@@ -213,7 +213,9 @@ export class Live {
   stateOf(call, tool, now) {
     if (this.waiting.has(call)) return "needs approval";
     if (tool) return now - tool.since >= 1500 ? `running ${duration(now - tool.since)}` : "running";
-    return this.busy ? "waiting" : "no result";
+    if (!this.busy) return "no result";
+    // After a reconnect it is not known which of the calls is at work.
+    return this.running.size > 0 ? "waiting" : "running";
   }
 
   partial(card, tool) {

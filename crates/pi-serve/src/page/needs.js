@@ -93,6 +93,7 @@ const find = async () => {
   const { questions } = await get("needs-you");
   elsewhere = questions.length;
   const sessions = new Set(questions.map((question) => question.sessionId));
+  if (!may("approve")) showOnly(questions);
   for (const question of questions) names.set(question.sessionId, question.sessionTitle ?? null);
   for (const [sessionId, end] of watched) {
     if (sessions.has(sessionId)) continue;
@@ -100,16 +101,25 @@ const find = async () => {
     end();
   }
   for (const sessionId of sessions) {
-    if (!isAttached(sessionId)) watch(sessionId);
+    if (may("approve") && !isAttached(sessionId)) watch(sessionId);
   }
   changed();
+};
+
+// Shows the questions to a client that may not answer them, and gets no requests therefore.
+const showOnly = (questions) => {
+  open.clear();
+  for (const { kind, sessionId, title, toolCallId } of questions) {
+    const id = `${sessionId} ${toolCallId ?? title}`;
+    open.set(id, { type: kind === "approval" ? "approval_request" : "extension_ui_request", id, sessionId, title, what: title, toolCallId });
+  }
 };
 
 const watch = (sessionId) => {
   const end = attachTo({
     sessionId,
     feed: false,
-    approvals: may("approve"),
+    approvals: true,
     since: () => -1,
     onAttached: () => {},
     onItem: () => {},
@@ -160,7 +170,7 @@ const approval = (question) => {
   // What would be remembered, in the words of the server.
   const remembered = (question.options ?? []).filter(({ decision }) => decision === "session" || decision === "always");
   return [
-    h("p", { class: "question-kind", text: question.wider ? `Run again ${question.wider}: ${question.tool}` : `Approval needed: ${question.tool}` }),
+    h("p", { class: "question-kind", text: question.wider ? `Run again ${question.wider}: ${question.tool}` : question.tool ? `Approval needed: ${question.tool}` : "Approval needed" }),
     h("pre", { class: "question-what", tabindex: "0", text: question.what ?? question.title ?? "" }),
     (question.reasons ?? []).length > 0 && h("ul", { class: "question-reasons" }, question.reasons.map((reason) => h("li", { text: reason }))),
     question.change && h("div", { class: "question-diff" }, diffLines(question.change)),

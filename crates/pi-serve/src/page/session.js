@@ -8,6 +8,7 @@ import { attachTo, send } from "./link.js";
 import { Live } from "./live.js";
 import { look, needs, questionList, questionsOf } from "./needs.js";
 import { deleteSession } from "./sessions.js";
+import { shareSession } from "./settings.js";
 import { Transcript } from "./transcript.js";
 
 // Distance from the end within which the transcript follows what is new.
@@ -33,7 +34,8 @@ class SessionScreen {
     this.facts = h("p", { class: "session-line" });
     this.banner = h("div", { class: "banner", hidden: true });
     this.end = h("button", { type: "button", class: "to-end", hidden: true, onclick: () => this.toEnd(true) }, icon("down"), h("span", { text: "Latest" }));
-    this.content = h("div", { class: "session-content" }, this.transcript.element, this.live.element);
+    this.blank = h("p", { class: "blank", hidden: true });
+    this.content = h("div", { class: "session-content" }, this.transcript.element, this.blank, this.live.element);
     this.scroller = h("div", { class: "scroller", tabindex: "-1" }, this.content);
     this.questions = h("div", { class: "dock-questions", hidden: true });
     this.widgets = h("div", { class: "widgets", hidden: true });
@@ -130,9 +132,11 @@ class SessionScreen {
     if (this.state.sessionName) this.setName(this.state.sessionName);
     this.live.setBusy(Boolean(this.state.isStreaming || this.state.isCompacting));
     if (data.leafId && data.length === this.transcript.since() + 1) this.transcript.setLeaf(data.leafId);
+    else if (!data.leafId && data.place === "here") this.findLeaf();
     this.composer?.attached(this.state);
     this.setPlace(data.place ?? (data.elsewhere ? "elsewhere" : "here"));
     this.noteQuestions();
+    this.drawBlank();
   }
 
   // The session is open here, elsewhere, or only stored.
@@ -159,6 +163,7 @@ class SessionScreen {
         const record = this.transcript.add(frame);
         if (!record) return;
         this.live.entry(record);
+        if (!this.blank.hidden) this.drawBlank();
         if (frame.entry.type === "session_info" && frame.entry.name) this.setName(frame.entry.name);
         if (this.follow) this.transcript.trim();
         this.changed();
@@ -302,6 +307,12 @@ class SessionScreen {
     this.stops.push(() => observer.disconnect());
   }
 
+  // Says what to do in a session without a prompt.
+  drawBlank() {
+    this.blank.hidden = this.transcript.records.some((record) => record.role === "user") || this.live.busy;
+    this.blank.textContent = may("drive") ? `What should be done in ${baseName(this.cwd ?? "")}?` : "Nothing was asked yet.";
+  }
+
   changed() {
     if (this.follow) this.scroller.scrollTop = this.scroller.scrollHeight;
   }
@@ -315,6 +326,8 @@ class SessionScreen {
 
   onKey(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !this.live.busy || !may("drive")) return;
+    // Escape in another field is for that field.
+    if (event.target.closest?.("input, select, textarea:not(.composer-text)")) return;
     event.preventDefault();
     this.abort();
   }
@@ -372,6 +385,7 @@ class SessionScreen {
         drive && choice("Rename", () => this.rename()),
         drive && choice("Compact the context", () => attempt(() => send({ type: "compact", sessionId: this.id }))),
         h("li", {}, download),
+        may("admin") && choice("Link for viewing", () => shareSession(this.id)),
         may("admin") && choice("Delete", () => this.remove(), { class: "choice danger" }),
       ]),
     ]);

@@ -107,17 +107,36 @@ const revoke = async (token, place) => {
   await loadTokens(place);
 };
 
+// A field for the time that a token is valid.
+const life = (id, value, more = {}) => {
+  const times = { "2h": "2 hours", "1d": "1 day", "7d": "7 days", "30d": "30 days", ...more };
+  const field = h("select", { class: "field", id }, Object.entries(times).map(([time, text]) => h("option", { value: time, text })));
+  field.value = value;
+  return field;
+};
+
+// Makes a link with which one session can be viewed, and nothing else.
+export const shareSession = (session) => {
+  const lasting = life("share-for", "2h");
+  const submit = async () => {
+    const name = `view-${Date.now().toString(36)}`;
+    const made = await attempt(() => request("POST", "tokens", { name, right: "view", session, for: lasting.value }));
+    if (!made) return;
+    dialog.close();
+    show(made, `Whoever has this link can view the session until it expires or you revoke “${name}” in the settings.`);
+  };
+  const dialog = openDialog("Link for viewing", [
+    h("p", { text: "The link shows this session, as it grows, and nothing else. It cannot be used to write or to answer." }),
+    h("label", { class: "labeled", for: "share-for" }, "Valid for", lasting),
+    h("div", { class: "row end" }, h("button", { type: "button", class: "button primary", onclick: submit }, "Create")),
+  ]);
+};
+
 const create = (place) => {
   const name = h("input", { type: "text", class: "field", id: "token-name", maxlength: "60", placeholder: "phone" });
   const right = h("select", { class: "field", id: "token-right" }, Object.entries(RIGHTS).map(([value, text]) => h("option", { value, text })));
-  const lasting = h("select", { class: "field", id: "token-for" }, [
-    ["2h", "2 hours"],
-    ["1d", "1 day"],
-    ["30d", "30 days"],
-    ["", "No expiry"],
-  ].map(([value, text]) => h("option", { value, text })));
+  const lasting = life("token-for", "30d", { "": "No expiry" });
   right.value = "approve";
-  lasting.value = "30d";
   const submit = async () => {
     if (!name.value.trim()) return name.focus();
     const body = { name: name.value.trim(), right: right.value, ...(lasting.value ? { for: lasting.value } : {}) };
@@ -136,16 +155,16 @@ const create = (place) => {
   return undefined;
 };
 
-const show = (made) => {
-  const text = made.url ?? made.token;
-  const field = h("input", { type: "text", class: "field", readonly: true, value: text, "aria-label": "Address with the token", onfocus: () => field.select() });
+const show = (made, text = "Open this address on the device. It is not shown again.") => {
+  const address = made.url ?? made.token;
+  const field = h("input", { type: "text", class: "field", readonly: true, value: address, "aria-label": "Address with the token", onfocus: () => field.select() });
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(address);
       toast("Copied.");
     } catch {
       field.select();
     }
   };
-  openDialog("The token is shown once", [h("p", { text: "Open this address on the device. It is not shown again." }), field, h("div", { class: "row end" }, button("Copy", copy, { class: "button primary" }))]);
+  openDialog("The address is shown once", [h("p", { text }), field, h("div", { class: "row end" }, button("Copy", copy, { class: "button primary" }))]);
 };

@@ -83,7 +83,7 @@ export class Transcript {
     const siblings = this.children.get(record.parent);
     if (siblings) siblings.push(record);
     else this.children.set(record.parent, [record]);
-    const markup = html ? fromServer(html).firstElementChild : null;
+    const markup = html ? fromServer(html).firstElementChild : answerNote(entry);
     if (!markup) return record;
     if (record.role === "toolResult") {
       record.call = message.toolCallId;
@@ -234,3 +234,15 @@ export class Transcript {
     return record ? record.node ?? record.card : null;
   }
 }
+
+const DECISIONS = { once: "Allowed once", session: "Allowed for the session", always: "Always allowed", no: "Refused", closed: "Closed" };
+
+// An entry that records who answered a question, as a note.
+const answerNote = ({ id, type, customType, data }) => {
+  if (type !== "custom" || customType !== "pi:answer" || !data?.by) return null;
+  const [decision, ...reason] = String(data.answer ?? "").split(": ");
+  const words = data.kind === "approval" ? DECISIONS[decision] ?? "Answered" : "Answered";
+  const more = data.kind === "approval" ? reason.join(": ") : data.answer;
+  const text = `${words} by ${data.by}${more ? `: ${more}` : ""}`;
+  return h("article", { class: "note", "data-entry": id }, h("header"), h("p", { text, title: data.title ?? "" }));
+};
