@@ -24,8 +24,8 @@ export class Composer {
     this.picker = h("input", { type: "file", accept: IMAGES.join(","), multiple: true, hidden: true, "aria-label": "Images" });
     this.previews = h("ul", { class: "previews", "aria-label": "Images of the message", hidden: true });
     this.queue = h("div", { class: "queue", hidden: true });
-    this.model = h("button", { type: "button", class: "picker", onclick: () => pickModel(this.screen) });
-    this.level = h("button", { type: "button", class: "picker", onclick: () => pickThinking(this.screen) });
+    this.model = h("button", { type: "button", class: "picker", hidden: true, onclick: () => pickModel(this.screen) });
+    this.level = h("button", { type: "button", class: "picker", hidden: true, onclick: () => pickThinking(this.screen) });
     this.later = button("Queue", () => this.submit("followUp"), { title: "Send when the run has ended (Alt+Enter)" });
     this.stopButton = h("button", { type: "button", class: "icon-button filled stop", "aria-label": "Stop", title: "Stop (Escape)", onclick: () => this.screen.abort() }, icon("stop"));
     this.sendButton = h("button", { type: "button", class: "icon-button filled send", onclick: () => this.submit("steer") }, icon("send"));
@@ -154,6 +154,7 @@ export class Composer {
 
   setModel(state) {
     const model = state.model;
+    this.model.hidden = false;
     replace(this.model, h("span", { class: "unseen", text: "Model: " }), model ? model.name || model.id : "choose");
     this.model.title = model ? `${model.provider}/${model.id}` : "";
     this.level.hidden = !model?.reasoning;

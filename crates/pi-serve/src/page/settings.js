@@ -88,7 +88,7 @@ const loadTokens = async (place) => {
         "span",
         { class: "token-facts" },
         h("strong", { text: token.name }),
-        h("span", { text: [RIGHTS[token.right]?.split(":")[0] ?? token.right, token.session && "one session", token.expires ? `until ${dateTime(token.expires)}` : "no expiry", (token.lastUsed && `used ${ago(token.lastUsed)} ago`) || "not used"].filter(Boolean).join(" · ") }),
+        h("span", { text: [RIGHTS[token.right]?.split(":")[0] ?? token.right, token.session && "one session", token.expires ? `until ${dateTime(token.expires)}` : "no expiry", lastUse(token)].filter(Boolean).join(" · ") }),
       ),
       button("Revoke", () => revoke(token, place), { class: "button danger" }),
     );
@@ -99,6 +99,13 @@ const loadTokens = async (place) => {
     h("ul", { class: "tokens" }, answer.tokens.map(row)),
     button("New token", () => create(place), { class: "button" }),
   );
+};
+
+const lastUse = ({ lastUsed }) => {
+  if (!lastUsed) return "not used";
+  const time = ago(lastUsed);
+  if (time === "now") return "used just now";
+  return /^\d+-/.test(time) ? `used on ${time}` : `used ${time} ago`;
 };
 
 const revoke = async (token, place) => {

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use pi_protocol::{AgentMessage, AssistantBlock, AssistantMessage, Entry, EntryBody, Message};
 
 use super::call::DescribedCall;
+use super::escape;
 use super::highlight::Highlighter;
 use super::tool::{self, Outcome};
 use super::unit::{self, Form, Unit};
-use super::escape;
 use crate::EffectsResolver;
 
 /// Style of the markup, with the variables of its colors. The exported page begins with it.
@@ -99,8 +99,7 @@ impl EntryRenderer {
             })
         })?;
         let described = DescribedCall::new(call, &self.effects);
-        let outcome =
-            Outcome { id: entry.id.clone(), label: None, result: Arc::clone(result) };
+        let outcome = Outcome { id: entry.id.clone(), label: None, result: Arc::clone(result) };
         let (call, form) = (Some(&described), Form::Fragment);
         tool::card(html, call, Some(&outcome), form, &mut self.highlighter);
         Some(EntryLine { kind: "tools", text: result.tool_name.clone() })

@@ -184,7 +184,13 @@ impl Writer<'_, '_> {
                     };
                     let outcome = results.iter_mut().find(answers).and_then(Option::take);
                     let described = DescribedCall::new(call, self.unit.effects);
-                    tool::card(self.out, Some(&described), outcome, self.unit.form, self.highlighter);
+                    tool::card(
+                        self.out,
+                        Some(&described),
+                        outcome,
+                        self.unit.form,
+                        self.highlighter,
+                    );
                 }
                 AssistantBlock::Unknown(fields) => tool::raw(self.out, fields),
             }

@@ -37,22 +37,10 @@ pub(crate) struct Browser {
 
 impl Browser {
     pub(crate) fn start() -> Self {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{MISSING} ({error})"));
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines
-            .find_map(|line| {
-                let line = line.ok()?;
-                let (_, port) = line.split_once("started successfully on port ")?;
-                port.trim_end_matches('.').parse().ok()
-            })
+        // The driver looks for a free port and may lose it to another one that starts.
+        let (driver, port) = (0..3)
+            .find_map(|_| start_driver())
             .unwrap_or_else(|| panic!("chromedriver did not start; {MISSING}"));
-        // The driver must never block on a full pipe.
-        std::thread::spawn(move || lines.for_each(drop));
         let profile = TempDir::new().unwrap();
         let mut browser = Self { driver, port, session: String::new(), _profile: profile };
         let data = format!("--user-data-dir={}", browser._profile.path().display());
@@ -74,10 +62,14 @@ impl Browser {
 
     /// Opens a file, and discards the log of the browser.
     pub(crate) fn open(&mut self, page: &Path, fragment: &str) {
+        self.go(&format!("file://{}{fragment}", page.display()));
+    }
+
+    /// Opens a URL, and discards the log of the browser.
+    pub(crate) fn go(&mut self, url: &str) {
         self.command("url", &json!({"url": "about:blank"}));
         self.log("browser");
         self.log("performance");
-        let url = format!("file://{}{fragment}", page.display());
         let opened = self.command("url", &json!({ "url": url }));
         assert!(opened.is_null(), "{opened}");
     }
@@ -172,6 +164,29 @@ impl Browser {
         reader.read_exact(&mut answer).unwrap();
         serde_json::from_slice::<Value>(&answer).unwrap()["value"].take()
     }
+}
+
+/// Starts the driver, and returns it with its port. `None` if it ends at once.
+fn start_driver() -> Option<(Child, u16)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{MISSING} ({error})"));
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = lines.find_map(|line| {
+        let line = line.ok()?;
+        let (_, port) = line.split_once("started successfully on port ")?;
+        port.trim_end_matches('.').parse().ok()
+    });
+    let Some(port) = port else {
+        let _ = driver.wait();
+        return None;
+    };
+    // The driver must never block on a full pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    Some((driver, port))
 }
 
 impl Drop for Browser {
