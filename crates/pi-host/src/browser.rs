@@ -3,6 +3,8 @@
 //! Only where a browser of this machine is in front of the user: not over SSH, and not without a
 //! display. The page is printed in any case.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Stdio;
 
 use pi_base::process::{Rights, Variables, command};
@@ -31,8 +33,19 @@ pub fn open(program: &str, url: &str) -> bool {
     if !["https://", "http://"].iter().any(|start| url.starts_with(start)) {
         return false;
     }
+    start(program, url.as_ref())
+}
+
+/// Opens a page of this machine that leads to an address with a secret: arguments of programs can be
+/// read by other users, files that only their owner can read cannot. Returns false if the program
+/// cannot be started.
+pub fn open_private(program: &str, page: &Path) -> bool {
+    page.is_absolute() && start(program, page.as_os_str())
+}
+
+fn start(program: &str, page: &OsStr) -> bool {
     let mut command = command(program, None, Variables::Inherited, Rights::User);
-    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     match command.spawn() {
         Ok(mut child) => {
             // Reaps the program, which may run as long as the browser.

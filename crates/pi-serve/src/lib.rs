@@ -12,6 +12,7 @@
 //! [`Server`] passes a request through `entrance` and looks it up in the table of `routes`.
 //! [`ServeState`] is what all handlers share.
 
+pub mod announce;
 pub mod api;
 pub mod audit;
 pub mod client;
@@ -27,5 +28,7 @@ mod socket;
 mod state;
 pub mod view;
 
+pub use pi_web::server::{Tls, TlsError};
 pub use server::{ServeError, Server};
 pub use state::{ServeOptions, ServeState};
+pub use url::Url;

@@ -6,7 +6,7 @@ use pi_web::http::StatusCode;
 
 /// The counters.
 #[derive(Debug, Default)]
-pub struct Metrics {
+pub(crate) struct Metrics {
     /// Answers, by the first digit of their status.
     answers: [AtomicU64; 5],
     streams: AtomicU64,

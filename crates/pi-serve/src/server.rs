@@ -66,6 +66,11 @@ impl Server {
         &self.state
     }
 
+    /// Sets the address of the listener before it serves, so that links can be made.
+    pub fn set_address(&self, address: SocketAddr) {
+        let _ = self.state.address.set(address);
+    }
+
     /// Checks that a server may listen at an address.
     pub fn check(&self, address: SocketAddr) -> Result<(), ServeError> {
         let options = &self.state.options;
@@ -89,7 +94,7 @@ impl Server {
     ) -> Result<(), ServeError> {
         let address = listener.local_addr()?;
         self.check(address)?;
-        let _ = self.state.address.set(address);
+        self.set_address(address);
         let front = Arc::new(Front {
             entrance: Entrance::new(address, &self.state.options),
             routes: routes::routes(),

@@ -1,4 +1,5 @@
-//! The commands, one file each. Only `acp`, `demo`, `mcp serve`, `run` and `replay` run an agent.
+//! The commands, one file each. Only `acp`, `demo`, `mcp serve`, `run`, `replay` and
+//! `serve` run an agent.
 
 #[cfg(feature = "converge")]
 mod agents;
@@ -19,6 +20,8 @@ mod policy;
 mod project;
 mod sandbox;
 mod self_update;
+#[cfg(feature = "serve")]
+mod serve;
 mod sessions;
 mod trust;
 mod undo;
@@ -38,6 +41,11 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     let result = match args.path.as_slice() {
         ["acp"] if args.has("login") => auth::login(args),
         ["acp"] => with_feature!("acp", Ok(crate::modes::acp::run(args))),
+        ["serve", "start"] if args.has("share") => with_feature!("serve", serve::share(args)),
+        ["serve", "start"] => with_feature!("serve", Ok(crate::modes::serve::run(args))),
+        ["serve", "token", "add"] => with_feature!("serve", serve::add(args)),
+        ["serve", "token", "list"] => with_feature!("serve", serve::list(args)),
+        ["serve", "token", "revoke"] => with_feature!("serve", serve::revoke(args)),
         ["demo"] => return crate::modes::demo::run(args),
         ["run"] => with_feature!("converge", Ok(crate::modes::run::run(args))),
         ["replay"] => with_feature!("converge", Ok(crate::modes::replay::run(args))),

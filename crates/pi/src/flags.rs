@@ -22,6 +22,7 @@ pub(crate) mod parse;
 mod replay;
 pub(crate) mod run;
 pub(crate) mod safety;
+mod serve;
 #[cfg(test)]
 mod tests;
 mod texts;

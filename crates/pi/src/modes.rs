@@ -7,13 +7,15 @@
 #[cfg(feature = "acp")]
 pub(crate) mod acp;
 pub(crate) mod demo;
-#[cfg(any(feature = "acp", feature = "mcp-server"))]
+#[cfg(any(feature = "acp", feature = "mcp-server", feature = "serve"))]
 mod hosting;
 pub(crate) mod input;
 #[cfg(feature = "screen")]
 pub(crate) mod interactive;
 mod json;
 mod list;
+#[cfg(any(feature = "mcp-server", feature = "serve"))]
+mod listening;
 #[cfg(feature = "mcp-server")]
 pub(crate) mod mcp_serve;
 mod packages;
@@ -25,6 +27,8 @@ pub(crate) mod replay;
 mod rpc;
 #[cfg(feature = "converge")]
 pub(crate) mod run;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod setup;
 mod signals;
 mod streamed;

@@ -14,7 +14,7 @@ use pi_web::http::header::HeaderName;
 use pi_web::http::{HeaderValue, Response};
 use pi_web::server::{Body, Event, event_stream, last_event_id};
 use serde_json::{Value, json};
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::entries::is_html;
 use super::sessions::{now, open_questions};
@@ -48,7 +48,7 @@ enum Sign {
 
 impl Life {
     fn new(call: &Call) -> Result<Self, ApiError> {
-        let mut heartbeat = interval(HEARTBEAT);
+        let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (state, identity) = (Arc::clone(&call.state), call.identity()?.clone());
         let counted = Metrics::stream(&state);
@@ -128,6 +128,9 @@ impl SessionStream {
         if self.has_ended {
             return None;
         }
+        if self.is_first {
+            return Some(self.life.heartbeat(&mut self.is_first));
+        }
         let Self { life, attached, .. } = self;
         let sign = tokio::select! {
             biased;
@@ -179,6 +182,9 @@ impl ServerStream {
     async fn next(&mut self) -> Option<Bytes> {
         if self.has_ended {
             return None;
+        }
+        if self.is_first {
+            return Some(self.life.heartbeat(&mut self.is_first));
         }
         loop {
             let Self { life, subscription, .. } = self;

@@ -227,7 +227,9 @@ async fn with_locks(page: Vec<Summary>, state: &Arc<ServeState>) -> Vec<Summary>
             stored.into_iter().map(|info| (info.id, info.path)).collect();
         let mut page = page;
         tokio::task::spawn_blocking(move || {
-            for summary in page.iter_mut().filter(|one| one.status == Status::Idle) {
+            let stored =
+                |one: &&mut Summary| one.status == Status::Idle && state.live(&one.id).is_none();
+            for summary in page.iter_mut().filter(stored) {
                 if paths.get(&summary.id).is_some_and(|path| is_locked(path)) {
                     summary.status = Status::Elsewhere;
                 }

@@ -6,7 +6,9 @@ use pi_config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
-use super::{Command, Completes, Flag, Group, acp, auth, hooks, mcp, packages, replay, run};
+use super::{
+    Command, Completes, Flag, Group, acp, auth, hooks, mcp, packages, replay, run, serve,
+};
 
 pub(super) const JSON: Flag = Flag::new("json", Group::General, "Print JSON");
 const SESSION_DIR: Flag = Flag::new("session-dir", Group::General, "Directory of the sessions")
@@ -31,6 +33,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         .commands(SESSIONS),
     run::RUN,
     replay::REPLAY,
+    serve::SERVE,
     acp::ACP,
     Command::new("undo", "Take back the file changes of the latest run")
         .details(

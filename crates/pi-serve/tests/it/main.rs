@@ -1,0 +1,15 @@
+//! Integration tests: servers on real sockets, over sessions with a scripted model.
+
+#![allow(clippy::unwrap_used)]
+
+mod api;
+mod home;
+mod page;
+mod raw;
+mod resume;
+mod security;
+mod socket;
+mod two_clients;
+#[allow(dead_code)] // The tests of exported pages use all of it.
+#[path = "../../../pi-session/tests/it/webdriver.rs"]
+mod webdriver;
