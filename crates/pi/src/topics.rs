@@ -86,8 +86,13 @@ pub(crate) const TOPICS: &[Topic] = &[
         ["editor", "editors", "zed", "jetbrains", "neovim", "emacs"],
         "Editors and other clients: `pi acp`"
     ),
+    topic!(
+        "serve",
+        ["browser", "web", "phone", "server"],
+        "Sessions in the browser and for other programs: `pi serve`"
+    ),
     topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
-    topic!("mcp-server", ["serve"], "pi as an MCP server, for other programs"),
+    topic!("mcp-server", ["mcp-serve"], "pi as an MCP server, for other programs"),
     topic!("verification", ["checks", "verify"], "The checks of pi run, workspaces and attempts"),
     topic!("resuming", ["resume", "approvals"], "Runs that wait for approval or were interrupted"),
     topic!("troubleshooting", ["problems", "errors"], "Problems and what to do about them"),
@@ -103,12 +108,12 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
         &["resources", "packages", "extensions", "extension-process", "mcp", "codemode", "agents"],
     ),
     ("Unattended runs", &["unattended", "run", "verification", "resuming", "replay"]),
-    ("Other programs", &["acp", "rpc", "mcp-server"]),
+    ("Other programs", &["serve", "acp", "rpc", "mcp-server"]),
 ];
 
 /// The pages whose names commands have, too.
 pub(crate) const NAMES_OF_COMMANDS: &[&str] =
-    &["acp", "agents", "hooks", "mcp", "models", "replay", "run"];
+    &["acp", "agents", "hooks", "mcp", "models", "replay", "run", "serve"];
 
 /// Begins a word of `pi help` that names a page and not a command.
 pub(crate) const PREFIX: &str = "topic:";
