@@ -72,6 +72,11 @@ pub(crate) fn closed(session: &str, reason: &str) -> String {
     named("closed", session, &[("reason", reason)])
 }
 
+/// Writes that the list of sessions or questions has changed.
+pub(crate) fn lists_changed() -> String {
+    r#"{"type":"lists_changed"}"#.to_owned()
+}
+
 /// Writes that the server is alive. An event and no comment: programs see it.
 pub(crate) fn heartbeat(server_id: &str) -> String {
     let now = format!("{:.3}", Timestamp::now());

@@ -26,8 +26,8 @@ pub(super) enum IfMissing {
 use IfMissing::{Fail, Report};
 
 pub(super) const PROGRAMS: &[Program] = &[
-    program("chromium", "chromium", "exported pages (pi-session: page)", Fail),
-    program("chromedriver", "chromium-driver", "exported pages (pi-session: page)", Fail),
+    program("chromium", "chromium", "pages (pi-session: page, pi-serve: page)", Fail),
+    program("chromedriver", "chromium-driver", "pages (pi-session: page, pi-serve: page)", Fail),
     program("/usr/sbin/sshd", "openssh-server", "tools over SSH (pi-tools: connect, remote)", Fail),
     program("/usr/bin/ssh", "openssh-client", "tools over SSH (pi-tools: connect, remote)", Fail),
     program("ssh-keygen", "openssh-client", "tools over SSH (pi-tools: connect, remote)", Fail),

@@ -57,6 +57,8 @@ export const connect = () => {
     heard();
     setState("live");
     for (const attachment of attachments.values()) attach(attachment);
+    // The frames that follow say when the lists have to be read again.
+    send({ type: "watch_lists" }).catch(() => {});
     tell("connected");
   });
   opened.addEventListener("message", (event) => {

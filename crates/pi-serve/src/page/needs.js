@@ -57,8 +57,7 @@ link.addEventListener("frame", ({ detail: frame }) => {
       for (const question of questionsOf(frame.sessionId)) open.delete(question.id);
       changed();
       break;
-    case "needs_you":
-    case "sessions_changed":
+    case "lists_changed":
       look();
       break;
     default:
@@ -174,11 +173,11 @@ const approval = (question) => {
     h("pre", { class: "question-what", tabindex: "0", text: question.what ?? question.title ?? "" }),
     (question.reasons ?? []).length > 0 && h("ul", { class: "question-reasons" }, question.reasons.map((reason) => h("li", { text: reason }))),
     question.change && h("div", { class: "question-diff" }, diffLines(question.change)),
-    remembered.length > 0 && h("ul", { class: "question-scopes" }, remembered.map(({ label }) => h("li", { text: label }))),
     may("approve")
       ? [
           h("div", { class: "row options" }, options),
           h("div", { class: "row refusal" }, reason, h("button", { type: "button", class: "button danger", onclick: refuse }, "Refuse")),
+          remembered.length > 0 && h("ul", { class: "question-scopes" }, remembered.map(({ label }) => h("li", { text: label }))),
         ]
       : h("p", { class: "hint", text: "Your token may not answer this." }),
   ];

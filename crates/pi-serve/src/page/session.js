@@ -325,6 +325,11 @@ class SessionScreen {
   }
 
   onKey(event) {
+    const pages = { PageUp: -1, PageDown: 1 }[event.key];
+    if (pages && event.target.closest?.(".composer-text")) {
+      event.preventDefault();
+      this.scroller.scrollBy({ top: pages * this.scroller.clientHeight * 0.85 });
+    }
     if (event.key !== "Escape" || event.defaultPrevented || !this.live.busy || !may("drive")) return;
     // Escape in another field is for that field.
     if (event.target.closest?.("input, select, textarea:not(.composer-text)")) return;

@@ -64,6 +64,7 @@ export const sessionList = (place, { current = () => null } = {}) => {
   };
 
   const row = (summary) => {
+    const isActive = summary.status === "running" || summary.status === "waiting";
     const here = summary.id === current();
     return h(
       "li",
@@ -77,8 +78,8 @@ export const sessionList = (place, { current = () => null } = {}) => {
           { class: "session-facts" },
           STATES[summary.status] && h("span", { class: "session-state", text: STATES[summary.status] }),
           h("span", { text: ago(summary.modified) }),
-          (query || summary.status === "running" || summary.status === "waiting") && h("span", { class: "session-project", text: baseName(summary.cwd ?? "") }),
-          summary.messages > 0 && h("span", { text: plural(summary.messages, "message") }),
+          (query || isActive) && h("span", { class: "session-project", text: baseName(summary.cwd ?? "") }),
+          summary.messages > 0 && !isActive && h("span", { text: plural(summary.messages, "message") }),
         ),
         summary.snippet && h("span", { class: "session-snippet", text: summary.snippet }),
       ),
@@ -116,7 +117,7 @@ export const sessionList = (place, { current = () => null } = {}) => {
     due = setTimeout(refresh, 300);
   };
   const onFrame = ({ detail }) => {
-    if (detail.type === "sessions_changed") soon();
+    if (detail.type === "lists_changed") soon();
   };
   link.addEventListener("frame", onFrame);
   link.addEventListener("connected", soon);

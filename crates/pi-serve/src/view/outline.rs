@@ -94,7 +94,15 @@ fn kind_of(kind: EntryKind) -> &'static str {
 fn text_of_entry(entry: &Entry) -> String {
     let text = match entry.message() {
         Some(AgentMessage::Llm(Message::User(message))) => text_of(&message.content),
-        Some(AgentMessage::Llm(Message::Assistant(message))) => message.text(),
+        Some(AgentMessage::Llm(Message::Assistant(message))) => {
+            let text = message.text();
+            if text.trim().is_empty() {
+                let calls: Vec<&str> = message.tool_calls().map(|call| &*call.name).collect();
+                calls.join(", ")
+            } else {
+                text
+            }
+        }
         _ => String::new(),
     };
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
