@@ -11,6 +11,7 @@ use std::time::Duration;
 use pi_base::lock;
 use pi_coding_agent::{Environment, SessionSelector, session_index};
 use pi_session::{ListOptions, SessionInfo};
+use tokio::sync::watch;
 
 use crate::hosted::{Hosted, Notices};
 use crate::open::{OpenError, OpenPlan, Opener};
@@ -63,6 +64,8 @@ struct Shared {
     options: HostOptions,
     /// The sessions in the order in which they were opened.
     sessions: Mutex<Vec<Arc<Hosted>>>,
+    /// Changes when a session is opened.
+    opened: watch::Sender<u64>,
     /// Held while a stored session is opened, so that two clients do not open it twice.
     opening: tokio::sync::Mutex<()>,
 }
@@ -87,6 +90,7 @@ impl Host {
         Self(Arc::new(Shared {
             options,
             sessions: Mutex::default(),
+            opened: watch::Sender::new(0),
             opening: tokio::sync::Mutex::default(),
         }))
     }
@@ -120,6 +124,7 @@ impl Host {
         let attachment = client.map(|client| hub.attach(client));
         let (session, notices) = Hosted::open(opener, hub, selector, plan).await?;
         self.sessions().push(Arc::clone(&session));
+        self.0.opened.send_modify(|count| *count += 1);
         Ok(Entered { session, notices, was_open: false, attachment })
     }
 
@@ -169,7 +174,16 @@ impl Host {
     /// it is forked or begun anew.
     pub fn with_log(&self, id: &str) -> Option<Arc<Hosted>> {
         let sessions = self.sessions();
-        sessions.iter().rev().find(|session| !session.is_closed() && session.log_id() == id).cloned()
+        sessions
+            .iter()
+            .rev()
+            .find(|session| !session.is_closed() && session.log_id() == id)
+            .cloned()
+    }
+
+    /// Returns a signal for every session that is opened.
+    pub fn opened(&self) -> watch::Receiver<u64> {
+        self.0.opened.subscribe()
     }
 
     /// Returns the open sessions, in no particular order.
@@ -251,7 +265,8 @@ impl Host {
 
     /// Closes a session of this host. Returns false if it was closed already.
     pub async fn close_session(&self, session: &Arc<Hosted>) -> bool {
-        let at = |sessions: &[Arc<Hosted>]| sessions.iter().position(|one| Arc::ptr_eq(one, session));
+        let at =
+            |sessions: &[Arc<Hosted>]| sessions.iter().position(|one| Arc::ptr_eq(one, session));
         let removed = {
             let mut sessions = self.sessions();
             at(&sessions).map(|at| sessions.remove(at))
