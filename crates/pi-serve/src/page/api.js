@@ -1,6 +1,6 @@
 // Requests to the server: JSON both ways, the cookie of this browser, and its CSRF value.
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, error) {
     super(error?.hint ? `${error.message} ${error.hint}` : error?.message || `the server answered ${status}`);
     this.status = status;

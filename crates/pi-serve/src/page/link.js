@@ -9,7 +9,7 @@ import { loadMe } from "./api.js";
 const SILENCE = 25_000;
 const LONGEST_PAUSE = 15_000;
 
-export class LinkError extends Error {}
+class LinkError extends Error {}
 
 export const link = Object.assign(new EventTarget(), {
   // "connecting", "live", "lost" or "signed-out".

@@ -22,7 +22,7 @@ let elsewhere = 0;
 const changed = () => needs.dispatchEvent(new Event("change"));
 
 export const questionsOf = (sessionId) => [...open.values()].filter((question) => question.sessionId === sessionId);
-export const allQuestions = () => [...open.values()];
+const allQuestions = () => [...open.values()];
 export const countOf = () => Math.max(open.size, elsewhere);
 
 const add = (question) => {
@@ -211,7 +211,7 @@ const dialog = (question) => {
 };
 
 // Returns the element of a question; `where` adds the session to it.
-export const questionCard = (question, { where = false } = {}) => {
+const questionCard = (question, { where = false } = {}) => {
   const title = question.type === "approval_request" ? `Approval needed: ${question.what ?? question.title}` : question.title;
   const card = h("section", { class: "question", "aria-label": title, "data-question": question.id });
   const parts = question.type === "approval_request" ? approval(question) : dialog(question);

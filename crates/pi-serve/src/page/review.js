@@ -271,7 +271,7 @@ const rangeOf = ({ side, line, end }) => `${line === end ? `Line ${line}` : `Lin
 const place = (comment) => `${comment.path}, ${rangeOf(comment).toLowerCase()}`;
 
 // Pure: the prompt of a review.
-export const promptOf = (comments) => {
+const promptOf = (comments) => {
   const parts = comments.map((comment) => {
     const excerpt = (comment.excerpt ?? []).map((line) => `    ${line}`).join("\n");
     return `${place(comment)}:\n${excerpt}\n${comment.text}`;

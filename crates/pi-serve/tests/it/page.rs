@@ -3,6 +3,7 @@
 mod approvals;
 mod hostile;
 mod login;
+mod review;
 mod shape;
 mod streaming;
 
