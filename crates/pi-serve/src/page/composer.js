@@ -154,7 +154,7 @@ export class Composer {
 
   setModel(state) {
     const model = state.model;
-    this.model.hidden = false;
+    this.model.hidden = !model && this.screen.place !== "here";
     replace(this.model, h("span", { class: "unseen", text: "Model: " }), model ? model.name || model.id : "choose");
     this.model.title = model ? `${model.provider}/${model.id}` : "";
     this.level.hidden = !model?.reasoning;

@@ -154,7 +154,7 @@ const receive = (frame) => {
       return;
     }
     pending.delete(frame.id);
-    if (frame.success) waiting.resolve(frame.data ?? {});
+    if (frame.success) waiting.resolve({ sessionId: frame.sessionId, ...frame.data });
     else waiting.reject(new LinkError(frame.error || "The command failed."));
     return;
   }
@@ -169,7 +169,7 @@ const receive = (frame) => {
   else if (attachment) attachment.early.push(frame);
 };
 
-// Sends a command and returns a promise of its data.
+// Sends a command and returns a promise of its data, with the id of the session it led to.
 export const send = (command) =>
   new Promise((resolve, reject) => {
     if (!socket || socket.readyState !== WebSocket.OPEN) {

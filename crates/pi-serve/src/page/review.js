@@ -6,7 +6,7 @@
 import { get, may, part } from "./api.js";
 import { attempt, button, fromServer, h, icon, iconButton, openDialog, replace, toast } from "./dom.js";
 import { plural } from "./format.js";
-import { attachTo, isAttached, link, send } from "./link.js";
+import { link, send } from "./link.js";
 import { stored } from "./theme.js";
 
 const SCOPES = { run: "Last run", session: "Whole session" };
@@ -60,14 +60,10 @@ class Review {
     );
     this.files.addEventListener("click", (event) => this.onClick(event));
     this.files.addEventListener("keydown", (event) => this.onKey(event));
-    this.end = isAttached(this.id) ? () => {} : attachTo({ sessionId: this.id, feed: false, approvals: false, since: () => -1, onAttached: () => {}, onItem: () => {}, onFailed: () => {} });
     const onConnected = () => this.load();
     link.addEventListener("connected", onConnected);
     this.load();
-    return () => {
-      link.removeEventListener("connected", onConnected);
-      this.end();
-    };
+    return () => link.removeEventListener("connected", onConnected);
   }
 
   setScope(scope) {

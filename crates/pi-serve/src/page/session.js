@@ -7,7 +7,7 @@ import { baseName, cost, count, plural } from "./format.js";
 import { attachTo, send } from "./link.js";
 import { Live } from "./live.js";
 import { look, needs, questionList, questionsOf } from "./needs.js";
-import { deleteSession } from "./sessions.js";
+import { deleteSession, titleOf } from "./sessions.js";
 import { shareSession } from "./settings.js";
 import { Transcript } from "./transcript.js";
 
@@ -104,9 +104,19 @@ class SessionScreen {
 
   describe(summary) {
     this.cwd = summary.cwd ?? "";
-    this.setName(summary.name || summary.title || "New session");
+    this.setName(titleOf(summary));
+    this.untitled = titleOf(summary) === titleOf({});
     this.facts.title = this.cwd;
     this.drawFacts();
+  }
+
+  // A session without a name is called by its first prompt.
+  async findTitle() {
+    this.untitled = false;
+    const summary = await attempt(() => get(`sessions/${part(this.id)}`));
+    if (!summary) return;
+    this.setName(titleOf(summary));
+    this.untitled = titleOf(summary) === titleOf({});
   }
 
   setName(name) {
@@ -133,8 +143,8 @@ class SessionScreen {
     this.live.setBusy(Boolean(this.state.isStreaming || this.state.isCompacting));
     if (data.leafId && data.length === this.transcript.since() + 1) this.transcript.setLeaf(data.leafId);
     else if (!data.leafId && data.place === "here") this.findLeaf();
-    this.composer?.attached(this.state);
     this.setPlace(data.place ?? (data.elsewhere ? "elsewhere" : "here"));
+    this.composer?.attached(this.state);
     this.noteQuestions();
     this.drawBlank();
   }
@@ -165,6 +175,7 @@ class SessionScreen {
         this.live.entry(record);
         if (!this.blank.hidden) this.drawBlank();
         if (frame.entry.type === "session_info" && frame.entry.name) this.setName(frame.entry.name);
+        if (this.untitled && record.role === "user") this.findTitle();
         if (this.follow) this.transcript.trim();
         this.changed();
         break;
@@ -200,6 +211,7 @@ class SessionScreen {
         this.composer?.setBusy(true);
         break;
       case "agent_settled":
+        if (this.untitled) this.findTitle();
         this.announce(event.aborted ? "The run was aborted." : "The agent has finished.");
         this.composer?.setBusy(false);
         this.loadStats();

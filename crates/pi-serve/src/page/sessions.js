@@ -9,7 +9,8 @@ import { link } from "./link.js";
 const PAGE = 100;
 const STATES = { running: "running", waiting: "needs you", elsewhere: "in another process", idle: "" };
 
-const titleOf = (summary) => summary.name || summary.title || "New session";
+// The name of a session, or the beginning of its first prompt.
+export const titleOf = ({ name, title }) => name || (title && title !== "(no messages)" ? title : "New session");
 
 // Keeps a place filled with the list. Returns the function that ends it.
 export const sessionList = (place, { current = () => null } = {}) => {
@@ -121,7 +122,11 @@ export const sessionList = (place, { current = () => null } = {}) => {
   };
   link.addEventListener("frame", onFrame);
   link.addEventListener("connected", soon);
-  addEventListener("hashchange", draw);
+  const onHash = () => {
+    draw();
+    soon();
+  };
+  addEventListener("hashchange", onHash);
   const timer = setInterval(refresh, 30_000);
   attempt(() => load());
   return () => {
@@ -130,7 +135,7 @@ export const sessionList = (place, { current = () => null } = {}) => {
     clearTimeout(typing);
     link.removeEventListener("frame", onFrame);
     link.removeEventListener("connected", soon);
-    removeEventListener("hashchange", draw);
+    removeEventListener("hashchange", onHash);
   };
 };
 

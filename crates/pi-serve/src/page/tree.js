@@ -2,7 +2,7 @@
 
 import { get, may, part } from "./api.js";
 import { attempt, button, h, icon, openDialog, replace } from "./dom.js";
-import { attachTo, isAttached, send } from "./link.js";
+import { send } from "./link.js";
 import { stored } from "./theme.js";
 
 export const treeScreen = (root, id, { onTitle }) => {
@@ -18,9 +18,6 @@ export const treeScreen = (root, id, { onTitle }) => {
     ),
   );
   onTitle("Branches");
-  // Commands need an attachment; the session may come from its address.
-  const end = isAttached(id) ? () => {} : attachTo({ sessionId: id, feed: false, approvals: false, since: () => -1, onAttached: () => {}, onItem: () => {}, onFailed: () => {} });
-
   const load = async () => {
     const outline = await attempt(() => get(`sessions/${part(id)}/outline`));
     if (outline) draw(outline);
@@ -86,10 +83,10 @@ export const treeScreen = (root, id, { onTitle }) => {
       location.hash = back;
     };
     const fork = async () => {
-      const { text, cancelled } = await send({ type: "fork", sessionId: id, entryId: row.id });
+      const { text, cancelled, sessionId } = await send({ type: "fork", sessionId: id, entryId: row.id });
       if (cancelled) return;
       if (text) stored.write("pi-draft-of-fork", text);
-      location.hash = back;
+      location.hash = `#/s/${part(sessionId ?? id)}`;
     };
     const mark = () => rename(row);
     const dialog = openDialog(row.text || KINDS[row.kind] || "Entry", [
@@ -114,7 +111,7 @@ export const treeScreen = (root, id, { onTitle }) => {
   };
 
   load();
-  return end;
+  return null;
 };
 
 const KINDS = { user: "You", assistant: "Agent", summary: "Summary", other: "" };
