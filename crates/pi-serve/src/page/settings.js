@@ -130,7 +130,7 @@ export const shareSession = (session) => {
     const made = await attempt(() => request("POST", "tokens", { name, right: "view", session, for: lasting.value }));
     if (!made) return;
     dialog.close();
-    show(made, `Whoever has this link can view the session until it expires or you revoke “${name}” in the settings.`);
+    show(made, `Anyone with this link can view the session until it expires or you revoke “${name}” in the settings.`);
   };
   const dialog = openDialog("Link for viewing", [
     h("p", { text: "The link shows this session, as it grows, and nothing else. It cannot be used to write or to answer." }),

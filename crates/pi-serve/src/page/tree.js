@@ -5,22 +5,36 @@ import { attempt, button, h, icon, openDialog, replace } from "./dom.js";
 import { send } from "./link.js";
 import { stored } from "./theme.js";
 
+// Rows that are shown at a time, the newest first.
+const SHOWN = 500;
+
 export const treeScreen = (root, id, { onTitle }) => {
   const rows = h("div", { class: "tree-rows", role: "tree", "aria-label": "Entries" });
+  const earlier = button("Show earlier entries", () => {
+    from -= SHOWN;
+    draw(shown);
+  }, { class: "button older", hidden: true });
   const back = `#/s/${part(id)}`;
+  let shown = { rows: [] };
+  let from = 0;
   replace(
     root,
     h(
       "div",
       { class: "screen" },
       h("header", { class: "screen-head" }, h("a", { class: "icon-button", href: back, "aria-label": "Back to the session" }, icon("back")), h("h1", { text: "Branches" })),
+      earlier,
       rows,
     ),
   );
   onTitle("Branches");
   const load = async () => {
     const outline = await attempt(() => get(`sessions/${part(id)}/outline`));
-    if (outline) draw(outline);
+    if (!outline) return;
+    shown = outline;
+    from = outline.rows.length - SHOWN;
+    draw(outline);
+    [...rows.querySelectorAll(".on")].at(-1)?.scrollIntoView({ block: "center" });
   };
 
   const draw = ({ rows: list }) => {
@@ -34,6 +48,7 @@ export const treeScreen = (root, id, { onTitle }) => {
     const elements = list.map((row, index) => {
       const siblings = children.get(row.parent ?? -1).length;
       depths[index] = (row.parent === null || row.parent === undefined ? 0 : depths[row.parent]) + (siblings > 1 ? 1 : 0);
+      if (index < from) return null;
       const element = h(
         "button",
         {
@@ -42,7 +57,7 @@ export const treeScreen = (root, id, { onTitle }) => {
           role: "treeitem",
           "aria-level": depths[index] + 1,
           "aria-current": row.onBranch ? "true" : null,
-          tabindex: index === 0 ? "0" : "-1",
+          tabindex: index === Math.max(0, from) ? "0" : "-1",
           onclick: () => choose(row),
         },
         siblings > 1 && h("span", { class: "tree-fork", "aria-hidden": "true" }),
@@ -53,8 +68,8 @@ export const treeScreen = (root, id, { onTitle }) => {
       element.style.paddingInlineStart = `${0.8 + Math.min(depths[index], 8) * 1.1}rem`;
       return element;
     });
-    replace(rows, elements, elements.length === 0 && h("p", { class: "empty", text: "The session has no prompts yet." }));
-    elements.findLast((element) => element.classList.contains("on"))?.scrollIntoView({ block: "center" });
+    earlier.hidden = from <= 0;
+    replace(rows, elements, list.length === 0 && h("p", { class: "empty", text: "The session has no prompts yet." }));
   };
 
   rows.addEventListener("keydown", (event) => {
@@ -64,7 +79,7 @@ export const treeScreen = (root, id, { onTitle }) => {
     event.preventDefault();
     const all = [...rows.querySelectorAll(".tree-row")];
     const at = Math.max(0, Math.min(all.length - 1, all.indexOf(document.activeElement) + move));
-    for (const element of all) element.tabIndex = -1;
+    for (const element of rows.querySelectorAll('[tabindex="0"]')) element.tabIndex = -1;
     all[at].tabIndex = 0;
     all[at].focus();
   });

@@ -43,7 +43,7 @@ pub fn diff_files(unified: &str) -> Vec<DiffFile> {
     let mut files = Vec::new();
     let mut reading = Reading::default();
     for line in unified.lines() {
-        // Inside of a hunk every line is content, whatever it looks like.
+        // Inside of a hunk every line is content, also one that looks like a heading.
         if reading.left == (0, 0) && reading.starts_file(line) {
             files.extend(std::mem::take(&mut reading).finish());
         }

@@ -10,6 +10,7 @@ mod context;
 mod crash;
 mod effects;
 mod export;
+mod fragment;
 mod index;
 mod index_model;
 mod listing;

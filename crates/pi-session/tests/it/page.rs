@@ -250,7 +250,7 @@ const HOSTILE: &str = concat!(
     "\0\x07\x1b]8;;javascript:window.ran=1\x07 \u{202e}txet desrever\u{2066} ${window.ran=1}",
 );
 
-fn hostile_session(directory: &TempDir) -> Session {
+pub(crate) fn hostile_session(directory: &TempDir) -> Session {
     let ids = [
         "x\" onclick=\"window.ran=1",
         "<script>window.ran=1</script>",

@@ -1,4 +1,4 @@
-//! Answers while they arrive: no character is lost or doubled, whatever happens to the connection.
+//! Answers while they arrive: no character is lost or doubled when the connection is cut.
 
 use std::net::SocketAddr;
 use std::time::Duration;
