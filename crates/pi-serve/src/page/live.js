@@ -149,6 +149,7 @@ export class Live {
       if (!block) return;
       this.blocks.set(index, block);
       this.message.append(block.element);
+      this.update();
     }
     if (part.type.endsWith("_delta")) block.text.appendData(part.delta ?? "");
     else if (part.type === "text_end" || part.type === "thinking_end") {
@@ -157,7 +158,7 @@ export class Live {
       block.text.data = JSON.stringify(part.toolCall.arguments ?? {}, null, 2);
       block.state.textContent = "";
     }
-    this.update();
+    this.changed?.();
   }
 
   block(part) {

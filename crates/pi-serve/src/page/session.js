@@ -325,14 +325,19 @@ class SessionScreen {
     this.blank.textContent = may("drive") ? `What should be done in ${baseName(this.cwd ?? "")}?` : "Nothing was asked yet.";
   }
 
+  // Stays at the end, once per frame: a fast answer changes much more often.
   changed() {
-    if (this.follow) this.scroller.scrollTop = this.scroller.scrollHeight;
+    if (!this.follow || this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      if (this.follow) this.scroller.scrollTop = this.scroller.scrollHeight;
+    });
   }
 
   toEnd(focus = false) {
     this.follow = true;
     this.end.hidden = true;
-    this.changed();
+    this.scroller.scrollTop = this.scroller.scrollHeight;
     if (focus) this.composer?.focus();
   }
 

@@ -1,6 +1,7 @@
 //! Answers while they arrive: no character is lost or doubled when the connection is cut.
 
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pi_ai::faux::Reply;
@@ -9,12 +10,13 @@ use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 
-use super::{ENTER, ESCAPE, Page};
+use super::{ENTER, ESCAPE, Page, session_with};
 use crate::home::Home;
 
 /// Passes connections on to a server, until they are cut.
 struct Relay {
     address: SocketAddr,
+    target: Arc<Mutex<SocketAddr>>,
     cut: broadcast::Sender<()>,
 }
 
@@ -23,12 +25,13 @@ impl Relay {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (cut, _) = broadcast::channel(1);
-        let cutter = cut.clone();
+        let target = Arc::new(Mutex::new(target));
+        let (cutter, to) = (cut.clone(), Arc::clone(&target));
         tokio::spawn(async move {
             while let Ok((mut near, _)) = listener.accept().await {
-                let mut end = cutter.subscribe();
+                let (mut end, to) = (cutter.subscribe(), *to.lock().unwrap());
                 tokio::spawn(async move {
-                    let Ok(mut far) = TcpStream::connect(target).await else { return };
+                    let Ok(mut far) = TcpStream::connect(to).await else { return };
                     tokio::select! {
                         _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
                         _ = end.recv() => {}
@@ -36,7 +39,12 @@ impl Relay {
                 });
             }
         });
-        Self { address, cut }
+        Self { address, target, cut }
+    }
+
+    /// Passes new connections on to another server.
+    fn lead_to(&self, target: SocketAddr) {
+        *self.target.lock().unwrap() = target;
     }
 
     /// Cuts all connections.
@@ -94,6 +102,62 @@ async fn an_answer_over_a_connection_that_is_cut_ends_as_it_was_written() {
     let count = |kind: &str| shown.as_array().unwrap().iter().filter(|name| **name == kind).count();
     assert_eq!((count("user"), count("assistant")), (1, 1), "{shown}");
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_page_outlives_its_server() {
+    let home = Home::new();
+    let server = home.serve().await;
+    let session = session_with(&server, &home, "Before", Reply::new().text("First.")).await;
+    let relay = Relay::start(server.address).await;
+    let mut page = Page::open(relay.address, &server.token("laptop", Right::Approve, None));
+    page.show_session(&session);
+    page.wait("document.querySelector('article.assistant')");
+    page.run("document.querySelector('.composer-text').focus()");
+    page.keys("A draft");
+    server.stop().await;
+    relay.cut();
+    page.wait(
+        "document.getElementById('status-text').textContent.startsWith('reconnecting, as of ')",
+    );
+    let again = home.serve().await;
+    relay.lead_to(again.address);
+    page.wait("document.getElementById('status').dataset.state === 'live'");
+    page.wait("document.querySelector('.toast')?.textContent.includes('restarted')");
+    assert_eq!(page.run("return document.querySelector('.composer-text').value"), "A draft");
+    home.model.push(Reply::new().text("Second."));
+    page.keys(ENTER);
+    page.wait("[...document.querySelectorAll('article.assistant')].some(one => one.textContent.includes('Second.'))");
+    let prompts = page.run("return [...document.querySelectorAll('article.user .prose')].map(one => one.textContent.trim())");
+    assert_eq!(prompts, serde_json::json!(["Before", "A draft"]));
+    again.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_session_of_another_server_is_followed_and_taken_over() {
+    let home = Home::new();
+    let (here, there) = (home.serve().await, home.serve().await);
+    let session = session_with(&there, &home, "Over there", Reply::new().text("First.")).await;
+    let mut page = Page::open(here.address, &here.token("laptop", Right::Approve, None));
+    page.show_session(&session);
+    page.wait("document.querySelector('.banner')?.textContent.includes('Another process')");
+    page.wait("document.querySelector('.composer').hidden");
+    // What happens there is seen here.
+    let mut driver = there.client_with("other", Right::Drive).await;
+    driver.ask(serde_json::json!({ "type": "attach", "sessionId": session })).await;
+    home.model.push(Reply::new().text("Second."));
+    driver.prompt(&session, "More").await;
+    page.wait("document.querySelector('.transcript').textContent.includes('Second.')");
+    drop(driver);
+    page.run("[...document.querySelectorAll('.banner button')].find(one => one.textContent === 'Take over').click()");
+    page.wait("!document.querySelector('.composer').hidden");
+    page.wait("document.querySelector('.banner').hidden");
+    home.model.push(Reply::new().text("Third."));
+    page.run("document.querySelector('.composer-text').focus()");
+    page.keys(&format!("Mine{ENTER}"));
+    page.wait("document.querySelector('.transcript').textContent.includes('Third.')");
+    here.stop().await;
+    there.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
