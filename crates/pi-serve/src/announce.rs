@@ -4,12 +4,16 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::state::ServeState;
 
-/// A running server.
+/// The time to wait for a process that looks at the file.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A server that runs on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -53,7 +57,9 @@ pub fn announce(state: &ServeState, port: u16) -> io::Result<Announced> {
     };
     let path = directory.join(format!("server-{port}.json"));
     let mut file = pi_fs::private_file().create(true).truncate(false).write(true).open(&path)?;
-    file.lock()?;
+    if !pi_fs::try_lock(&file, PATIENCE)? {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
     file.set_len(0)?;
     file.write_all(&serde_json::to_vec(&announcement)?)?;
     Ok(Announced { path, _lock: file })
@@ -75,11 +81,9 @@ pub fn running(directory: &Path) -> Vec<Announcement> {
 
 fn read(path: &Path) -> Option<Announcement> {
     let file = File::open(path).ok()?;
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => serde_json::from_reader(file).ok(),
-        // Left behind by a process that was killed.
-        Ok(()) | Err(TryLockError::Error(_)) => None,
-    }
+    // One that is not locked was left behind by a process that was killed.
+    let is_locked = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    if is_locked { serde_json::from_reader(file).ok() } else { None }
 }
 
 #[cfg(test)]

@@ -7,16 +7,14 @@ pub mod assets;
 pub mod blobs;
 pub mod diff;
 pub mod entries;
-mod error;
 pub mod events;
 pub mod export;
 pub mod files;
 pub mod health;
 pub mod login;
-pub mod openapi;
+pub(crate) mod proxy;
 pub mod runs;
 pub mod sessions;
-pub mod summary;
 pub mod tokens;
 
 use std::net::IpAddr;
@@ -28,9 +26,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::entrance::Identity;
+pub use crate::error::ApiError;
 use crate::state::ServeState;
-
-pub use error::ApiError;
 
 /// The result of a handler.
 pub(crate) type Answer = Result<Response<Body>, ApiError>;
@@ -50,7 +47,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Returns the sender.
+    /// Returns the sender of the request; an error on a route that needs no token.
     pub(crate) fn identity(&self) -> Result<&Identity, ApiError> {
         self.identity.as_ref().ok_or_else(ApiError::unauthorized)
     }

@@ -1,5 +1,5 @@
 //! The record of who did what: one line of JSON for each action that changes something, was refused,
-//! or let somebody in.
+//! or signed a browser in.
 //!
 //! It has names of tokens, addresses of peers, methods and ids. It never has tokens, prompts or other
 //! texts of users. A log that cannot be written is reported once and stops no request.
@@ -21,11 +21,11 @@ const LARGEST: u64 = 16 << 20;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum AuditOutcome {
-    /// It was done.
+    /// The action was done.
     Done,
     /// The sender may not do it.
     Refused,
-    /// It failed.
+    /// The action failed.
     Failed,
 }
 
@@ -72,7 +72,7 @@ impl<'a> AuditRecord<'a> {
     }
 }
 
-/// The audit log.
+/// The audit log of a server.
 #[derive(Debug)]
 pub struct Audit {
     path: PathBuf,

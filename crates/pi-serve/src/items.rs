@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use pi_coding_agent::session::SessionEvent;
 use serde::Serialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::view::Renderer;
@@ -62,9 +63,13 @@ pub(crate) fn replaced(session: &str, new: &str) -> String {
     named("replaced", session, &[("newId", new)])
 }
 
-/// Writes that the session is here, elsewhere or only stored from now on.
-pub(crate) fn place(session: &str, state: &str) -> String {
-    named("session_state", session, &[("state", state)])
+/// Writes where the session is from now on, and whether it runs, as far as that is known.
+pub(crate) fn place(session: &str, state: &str, is_streaming: Option<bool>) -> String {
+    let mut item = json!({ "type": "session_state", "sessionId": session, "state": state });
+    if let Some(is_streaming) = is_streaming {
+        item["isStreaming"] = is_streaming.into();
+    }
+    item.to_string()
 }
 
 /// Writes that no more items of a session follow.

@@ -14,21 +14,27 @@
 
 pub mod announce;
 pub mod api;
+mod attached;
 pub mod audit;
 pub mod client;
 mod elsewhere;
 pub mod entrance;
+mod error;
 mod items;
 mod lists;
 mod metrics;
+mod options;
 pub mod page;
 mod routes;
 mod server;
 mod socket;
 mod state;
+pub mod summary;
 pub mod view;
 
+pub use options::{Advice, Refused, ServeOptions};
 pub use pi_web::server::{Tls, TlsError};
+pub use routes::openapi;
 pub use server::{ServeError, Server};
-pub use state::{ServeOptions, ServeState};
+pub use state::ServeState;
 pub use url::Url;

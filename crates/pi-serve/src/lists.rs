@@ -1,6 +1,6 @@
 //! The lists of the server as they change: sessions that appear, change and go.
 //!
-//! While somebody watches, one task compares the sessions with those that it saw before. Without a
+//! While a client watches, one task compares the sessions with those that it saw before. Without a
 //! watcher it does nothing.
 
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use pi_base::lock;
 use pi_coding_agent::session_index;
+use pi_host::Host;
 use pi_session::{ListOptions, SessionIndex};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::api::summary::Summary;
-use crate::state::ServeState;
+use crate::summary::Summary;
 
 /// Pause between two looks at the stored sessions, if nothing changes in those that are open.
 const STORED: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ impl Lists {
     /// Returns a watcher. Its first changes are those after the first look that it sees.
     pub(crate) fn subscribe(&self) -> Subscription {
         let mut receiver = self.snapshot.subscribe();
-        // What was seen while nobody watched may be old.
+        // What was seen before there was a watcher may be old.
         if self.snapshot.receiver_count() == 1 {
             self.snapshot.send_replace(None);
         }
@@ -70,12 +70,12 @@ impl Lists {
         Subscription { receiver, seen: None }
     }
 
-    /// Looks at the sessions, if somebody watches.
-    pub(crate) async fn look(state: &Arc<ServeState>) {
-        if state.lists.snapshot.receiver_count() == 0 {
+    /// Looks at the sessions, if a client watches.
+    pub(crate) async fn look(self: &Arc<Self>, host: &Host) {
+        if self.snapshot.receiver_count() == 0 {
             return;
         }
-        let open = state.host.open_sessions().into_iter().filter_map(|hosted| {
+        let open = host.open_sessions().into_iter().filter_map(|hosted| {
             let session = hosted.session().ok()?;
             let questions = hosted.ui().open_questions().len();
             let length = session.with_log(|log| log.len());
@@ -84,34 +84,34 @@ impl Lists {
         let mut open: Vec<_> = open.collect();
         open.sort();
         {
-            let mut work = lock(&state.lists.work);
+            let mut work = lock(&self.work);
             let is_due = work.listed.is_none_or(|listed| listed.elapsed() >= STORED)
-                || state.lists.snapshot.borrow().is_none();
+                || self.snapshot.borrow().is_none();
             if !is_due && work.open == open {
                 return;
             }
             work.open = open;
             work.listed = Some(Instant::now());
         }
-        let shared = Arc::clone(state);
+        let (shared, listed) = (Arc::clone(self), host.clone());
         let listing = tokio::task::spawn_blocking(move || {
-            let mut work = lock(&shared.lists.work);
+            let mut work = lock(&shared.work);
             let index = work.index.get_or_insert_with(|| {
-                let directory = shared.host.session_directory().map(PathBuf::from);
-                session_index(shared.host.environment(), directory.as_ref())
+                let directory = listed.session_directory().map(PathBuf::from);
+                session_index(listed.environment(), directory.as_ref())
             });
             index.list(&ListOptions::default()).sessions
         });
         let Ok(stored) = listing.await else { return };
         let mut now: BTreeMap<String, Summary> =
             stored.iter().map(|info| (info.id.clone(), Summary::stored(info))).collect();
-        for hosted in state.host.open_sessions() {
+        for hosted in host.open_sessions() {
             let Ok(session) = hosted.session() else { continue };
             let id = session.id();
             let info = stored.iter().find(|info| info.id == id);
             now.insert(id, Summary::open(&hosted, &session, info));
         }
-        state.lists.snapshot.send_if_modified(|snapshot| {
+        self.snapshot.send_if_modified(|snapshot| {
             let is_new = snapshot.as_deref() != Some(&now);
             if is_new {
                 *snapshot = Some(Arc::new(now));

@@ -1,5 +1,6 @@
 //! Counters of a server, for `/metrics`.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pi_web::http::StatusCode;
@@ -25,24 +26,25 @@ impl Metrics {
         self.answers.each_ref().map(|counter| counter.load(Ordering::Relaxed))
     }
 
-    /// Counts a stream or socket until the result is dropped.
-    pub(crate) fn stream(state: &std::sync::Arc<crate::ServeState>) -> OpenStream {
-        state.metrics.streams.fetch_add(1, Ordering::Relaxed);
-        OpenStream(std::sync::Arc::clone(state))
-    }
-
     /// Returns the number of open streams and sockets.
     pub(crate) fn streams(&self) -> u64 {
         self.streams.load(Ordering::Relaxed)
     }
 }
 
-/// A stream that is counted.
+/// A stream that is counted until it is dropped.
 #[derive(Debug)]
-pub(crate) struct OpenStream(std::sync::Arc<crate::ServeState>);
+pub(crate) struct OpenStream(Arc<Metrics>);
+
+impl OpenStream {
+    pub(crate) fn new(metrics: &Arc<Metrics>) -> Self {
+        metrics.streams.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(metrics))
+    }
+}
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.0.metrics.streams.fetch_sub(1, Ordering::Relaxed);
+        self.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }

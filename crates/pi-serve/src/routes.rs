@@ -3,6 +3,8 @@
 //!
 //! No route is served that is not in the table, and none is in it without a right.
 
+mod openapi;
+
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -14,6 +16,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::api::{self, Answer, Call};
 use crate::entrance::Right;
 use crate::entrance::gate::Purpose;
+
+pub use openapi::document as openapi;
 
 /// The token that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +135,7 @@ pub(crate) fn table() -> &'static [Route] {
     TABLE.get_or_init(|| {
         use Access::{Any, Needs, Open};
         use Right::{Admin, Drive, View};
-        use api::{assets, blobs, diff, entries, events, export, files, health, login, openapi, runs};
+        use api::{assets, blobs, diff, entries, events, export, files, health, login, runs};
         use api::{sessions, tokens};
         let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
         let route = Route::new;
@@ -167,7 +171,7 @@ pub(crate) fn table() -> &'static [Route] {
                 .answers::<sessions::SessionList>(),
             route(post.clone(), "/api/v1/sessions", Needs(Drive), "Starts a session", handler!(sessions::create))
                 .takes::<sessions::NewSession>()
-                .answers::<api::summary::Summary>()
+                .answers::<crate::summary::Summary>()
                 .status(201),
             route(get.clone(), "/api/v1/sessions/{id}", Needs(View), "A session with its state", handler!(sessions::get))
                 .answers::<sessions::Details>(),
@@ -210,6 +214,8 @@ pub(crate) fn table() -> &'static [Route] {
             route(get.clone(), "/api/v1/rpc", Needs(View), "The protocol of RPC mode for several sessions, over a WebSocket", handler!(crate::socket::connection::open))
                 .filtered()
                 .status(101),
+            route(post.clone(), "/api/stream", Needs(Drive), "Streams the answer of a model, as `streamProxy` of pi-agent-core asks for it", handler!(crate::api::proxy::stream))
+                .answers_with("text/event-stream"),
             route(get.clone(), "/api/v1/needs-you", Needs(View), "Questions that wait for an answer, in all sessions", handler!(sessions::needs_you))
                 .filtered()
                 .answers::<sessions::NeedsYou>(),

@@ -8,22 +8,23 @@ use pi_host::Host;
 use pi_protocol::CancelToken;
 use pi_web::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, ORIGIN,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, UPGRADE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    REFERRER_POLICY, SET_COOKIE, UPGRADE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
 use pi_web::http::{HeaderMap, Method, Request, Response, StatusCode};
 use pi_web::server::{Body, Incoming, Limits, Peer, Routes, Tls, serve, serve_tls};
 use tokio::net::TcpListener;
 
-use crate::api::{ApiError, Call};
+use crate::api::Call;
 use crate::audit::{AuditOutcome, AuditRecord};
 use crate::entrance::Identity;
-use crate::entrance::gate::{self, Entrance, Refused};
+use crate::entrance::gate::{self, Entrance};
 use crate::entrance::guesses::Kind;
 use crate::entrance::tokens::TokensError;
-use crate::lists::Lists;
+use crate::error::ApiError;
+use crate::options::{Refused, ServeOptions};
 use crate::routes::{self, Access, Reach, Route};
-use crate::state::{ServeOptions, ServeState};
+use crate::state::ServeState;
 
 /// Pause between two looks at the tokens and at requests of other hosts.
 const TEND: Duration = Duration::from_secs(1);
@@ -41,7 +42,7 @@ pub enum ServeError {
     /// The tokens cannot be used.
     #[error(transparent)]
     Tokens(#[from] TokensError),
-    /// Other machines can reach the address, and tokens would be sent unencrypted.
+    /// The address can be reached by other machines, and tokens would be sent unencrypted.
     #[error("{0} is reachable from other machines, and connections would not be encrypted")]
     Unencrypted(SocketAddr),
     /// The socket failed.
@@ -129,7 +130,7 @@ impl Server {
             // A file that cannot be read is reported by the next request.
             let _ = self.state.tokens.refresh();
             self.state.host.tend().await;
-            Lists::look(&self.state).await;
+            self.state.lists.look(&self.state.host).await;
         }
         std::future::pending::<()>().await;
     }
@@ -231,7 +232,7 @@ impl Front {
         let ServeState { tokens, cookies, guesses, .. } = &*self.state;
         if headers.contains_key(AUTHORIZATION) {
             if let Some(wait) = guesses.wait(peer, Kind::Token) {
-                return Err(too_many_guesses(wait));
+                return Err(ApiError::too_many_guesses(wait));
             }
             let token = gate::bearer(headers).unwrap_or_default();
             if let Some(identity) = tokens.identify(token)? {
@@ -243,7 +244,7 @@ impl Front {
         }
         let Some(cookie) = cookies.value(headers) else { return Err(unauthorized()) };
         if let Some(wait) = guesses.wait(peer, Kind::Cookie) {
-            return Err(too_many_guesses(wait));
+            return Err(ApiError::too_many_guesses(wait));
         }
         match cookies.identify(tokens, &cookie)? {
             Some(identity) => Ok(Sender { identity, has_cookie: true }),
@@ -285,14 +286,6 @@ fn unauthorized() -> ApiError {
     ApiError::unauthorized().with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
 }
 
-/// Refuses a peer that has sent wrong tokens.
-pub(crate) fn too_many_guesses(wait: Duration) -> ApiError {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    let message = format!("too many wrong tokens; wait {seconds} s");
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", message)
-        .with_header(RETRY_AFTER, HeaderValue::from(seconds))
-}
-
 /// Returns true if a status says that the sender may not do this.
 fn is_refusal(status: StatusCode) -> bool {
     matches!(
@@ -318,18 +311,5 @@ fn add_headers(headers: &mut HeaderMap) {
     ];
     for (name, value) in FIELDS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
-    }
-}
-
-impl From<TokensError> for ApiError {
-    fn from(error: TokensError) -> Self {
-        let (status, code) = match &error {
-            TokensError::Exists(_) => (StatusCode::CONFLICT, "token_exists"),
-            TokensError::Unknown(_) => (StatusCode::NOT_FOUND, "no_token"),
-            TokensError::InvalidName => (StatusCode::BAD_REQUEST, "invalid_name"),
-            // Without the file, no token is valid.
-            _ => (StatusCode::SERVICE_UNAVAILABLE, "tokens_unavailable"),
-        };
-        Self::new(status, code, error.to_string())
     }
 }

@@ -1,73 +1,20 @@
-//! What the handlers of a server share, and what the program decides about the server.
+//! What the handlers of a server share.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
-use pi_guard::secrets::Secrets;
-use pi_host::{Directories, Host};
+use pi_coding_agent::AgentSession;
+use pi_host::{Host, Hosted};
 use pi_protocol::CancelToken;
 
 use crate::audit::Audit;
 use crate::entrance::cookies::Cookies;
-use crate::entrance::gate::{Advice, no_advice};
 use crate::entrance::guesses::Guesses;
-use crate::entrance::tokens::Tokens;
+use crate::entrance::tokens::{Tokens, TokensError};
 use crate::lists::Lists;
-use crate::metrics::Metrics;
-use crate::server::ServeError;
-
-/// Properties of a server.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ServeOptions {
-    /// Version of the program.
-    pub version: String,
-    /// Directory of the tokens and of the audit log.
-    pub directory: PathBuf,
-    /// Directories in which clients can start sessions.
-    pub directories: Directories,
-    /// Names by which requests may call the server, besides those of loopback and the address.
-    pub hosts: Vec<String>,
-    /// Address of the server as browsers see it, behind a proxy.
-    pub public_url: Option<url::Url>,
-    /// Permits addresses beyond loopback without TLS.
-    pub insecure_lan: bool,
-    /// The listener encrypts connections.
-    pub is_encrypted: bool,
-    /// Hints for refused requests, in the words of the program.
-    pub advice: Advice,
-    /// Secrets of the user, which are redacted in exports, diffs and runs of sessions that are not
-    /// open.
-    pub secrets: Secrets,
-}
-
-impl ServeOptions {
-    /// Creates the options of a server on loopback.
-    pub fn new(
-        version: impl Into<String>,
-        directory: impl Into<PathBuf>,
-        directories: Directories,
-    ) -> Self {
-        Self {
-            version: version.into(),
-            directory: directory.into(),
-            directories,
-            hosts: Vec::new(),
-            public_url: None,
-            insecure_lan: false,
-            is_encrypted: false,
-            advice: no_advice,
-            secrets: Secrets::default(),
-        }
-    }
-
-    /// Returns true if browsers reach the server through TLS.
-    pub fn is_secure(&self) -> bool {
-        self.is_encrypted || self.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
-    }
-}
+use crate::metrics::{Metrics, OpenStream};
+use crate::options::ServeOptions;
 
 /// What all handlers of a server share.
 #[derive(Debug)]
@@ -86,9 +33,9 @@ pub struct ServeState {
     /// The record of who did what.
     pub audit: Audit,
     /// Counters.
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     /// The lists as they change.
-    pub(crate) lists: Lists,
+    pub(crate) lists: Arc<Lists>,
     /// Time of the start.
     pub started: Timestamp,
     /// Id of this run of the server: another one means that the server was started again.
@@ -100,7 +47,7 @@ pub struct ServeState {
 }
 
 impl ServeState {
-    pub(crate) fn new(host: Host, options: ServeOptions) -> Result<Self, ServeError> {
+    pub(crate) fn new(host: Host, options: ServeOptions) -> Result<Self, TokensError> {
         let tokens = Tokens::open(&options.directory)?;
         let audit = Audit::new(&options.directory);
         Ok(Self {
@@ -109,8 +56,8 @@ impl ServeState {
             tokens,
             guesses: Guesses::default(),
             audit,
-            metrics: Metrics::default(),
-            lists: Lists::default(),
+            metrics: Arc::default(),
+            lists: Arc::default(),
             address: OnceLock::new(),
             started: Timestamp::now(),
             server_id: uuid::Uuid::new_v4().to_string(),
@@ -138,5 +85,18 @@ impl ServeState {
     /// do not send. A token for one session opens that session.
     pub fn url(&self, token: &str) -> String {
         format!("{}/#t={token}", self.base_url())
+    }
+
+    /// Returns the open session whose current log has this id. A session of a host that was replaced
+    /// by another one is found by the id of the new log.
+    pub fn live(&self, id: &str) -> Option<(Arc<Hosted>, AgentSession)> {
+        let open = self.host.open_sessions().into_iter();
+        let mut open = open.filter_map(|hosted| Some((hosted.session().ok()?, hosted)));
+        open.find(|(session, _)| session.id() == id).map(|(session, hosted)| (hosted, session))
+    }
+
+    /// Counts a stream or socket until the result is dropped.
+    pub(crate) fn open_stream(&self) -> OpenStream {
+        OpenStream::new(&self.metrics)
     }
 }

@@ -27,7 +27,7 @@ enum Scope {
     Session,
 }
 
-/// The changed files.
+/// The files that changed in a scope.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Changes {

@@ -19,11 +19,11 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use super::entries::is_html;
 use super::sessions::{now, open_questions};
 use super::{Answer, ApiError, Call};
+use crate::attached::{Attached, Form, From};
 use crate::entrance::Identity;
 use crate::items;
 use crate::lists::Subscription;
-use crate::metrics::{Metrics, OpenStream};
-use crate::socket::attached::{Attached, Form, From};
+use crate::metrics::OpenStream;
 use crate::state::ServeState;
 
 /// Pause between two signs of life.
@@ -51,7 +51,7 @@ impl Life {
         let mut heartbeat = interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (state, identity) = (Arc::clone(&call.state), call.identity()?.clone());
-        let counted = Metrics::stream(&state);
+        let counted = state.open_stream();
         Ok(Self { state, identity, heartbeat, _counted: counted })
     }
 

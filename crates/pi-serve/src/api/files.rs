@@ -26,7 +26,7 @@ const NAMES: usize = 50;
 /// The longest time that a completion looks for names.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A file.
+/// A text file of a working directory.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileText {
@@ -34,11 +34,11 @@ pub struct FileText {
     pub path: String,
     /// The text, without secrets.
     pub text: String,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub size: u64,
 }
 
-/// Names of files.
+/// Names of files for a completion.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileNames {
     /// Paths below the working directory.

@@ -11,14 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::{Answer, ApiError, Call, json};
 use crate::entrance::guesses::Kind;
 use crate::entrance::{Identity, Right};
-use crate::server::too_many_guesses;
 use crate::state::ServeState;
 
 /// The body of a login.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
-    /// The token.
+    /// The token that the browser got in its link.
     token: String,
 }
 
@@ -72,7 +71,7 @@ impl Me {
 pub(crate) async fn login(call: Call) -> Answer {
     let (state, peer) = (Arc::clone(&call.state), call.peer);
     if let Some(wait) = state.guesses.wait(peer, Kind::Token) {
-        return Err(too_many_guesses(wait));
+        return Err(ApiError::too_many_guesses(wait));
     }
     let Login { token } = call.body().await?;
     let Some(logged_in) = state.cookies.log_in(&state.tokens, &token)? else {

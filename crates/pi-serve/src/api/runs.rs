@@ -57,12 +57,12 @@ pub struct RunList {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunDetails {
-    /// The run.
+    /// The run as the list shows it.
     #[serde(flatten)]
     pub run: RunSummary,
     /// The time at which this was true.
     pub as_of: String,
-    /// The contract.
+    /// The contract of the run.
     pub contract: Value,
     /// The state: attempt, round, step, consumption.
     pub state: Value,
@@ -76,7 +76,7 @@ fn directory(state: &ServeState) -> PathBuf {
     state.host.environment().agent_directory.join("runs")
 }
 
-/// Lists runs.
+/// Answers with a page of the list of runs.
 pub(crate) async fn list(call: Call) -> Answer {
     let limit = call.number("limit")?.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -108,7 +108,7 @@ fn is_locked(run: &Path) -> bool {
     matches!(file.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock))
 }
 
-/// Describes a run.
+/// Answers with a run and its files.
 pub(crate) async fn get(call: Call) -> Answer {
     let id = call.param(0)?.to_owned();
     let runs = directory(&call.state);

@@ -16,10 +16,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::summary::{Status, Summary};
 use super::{Answer, ApiError, Call, json};
 use crate::entrance::Identity;
 use crate::state::ServeState;
+use crate::summary::{Status, Summary};
 
 /// Sessions of a page of the list, unless the client asks for another number.
 const PAGE: u64 = 50;
@@ -56,43 +56,43 @@ pub struct NewSession {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
-    /// The session.
+    /// The session as the list shows it.
     #[serde(flatten)]
     pub summary: Summary,
     /// Number of entries of its log: the sequence number of the next one.
     pub length: u64,
     /// Time at which this was true.
     pub as_of: String,
-    /// The selected model.
+    /// The model that the session uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
-    /// The thinking level.
+    /// The thinking level of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<String>,
     /// Counts of messages and tokens, cost and size of the context, as `get_session_stats` of the
     /// protocol returns them.
     pub stats: Value,
-    /// Prompts that wait.
+    /// Prompts that wait for the agent.
     pub queue: Queue,
     /// Questions that wait for an answer.
     pub questions: Vec<Question>,
 }
 
-/// A model.
+/// The model of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelName {
-    /// The provider.
+    /// Name of the provider.
     pub provider: String,
     /// Id of the model.
     pub id: String,
-    /// Name for people.
+    /// Name of the model for people.
     pub name: String,
     /// Most tokens of its context.
     pub context_window: u64,
 }
 
-/// Prompts that wait.
+/// Prompts that wait for the agent.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Queue {
@@ -106,13 +106,13 @@ pub struct Queue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
-    /// Session that asks.
+    /// Id of the session that asks.
     pub session_id: String,
     /// Title of the session.
     pub session_title: String,
     /// Working directory of the session.
     pub cwd: String,
-    /// `approval` or `dialog`.
+    /// Kind of the question: `approval` or `dialog`.
     pub kind: &'static str,
     /// The question in one line, or the action that needs approval.
     pub title: String,
@@ -136,7 +136,7 @@ pub(crate) fn now() -> String {
     format!("{:.3}", Timestamp::now())
 }
 
-/// Lists sessions.
+/// Answers with a page of the list of sessions.
 pub(crate) async fn list(call: Call) -> Answer {
     let limit = call.number("limit")?.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -277,7 +277,7 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// Starts a session.
+/// Starts a session in a directory of the server.
 pub(crate) async fn create(call: Call) -> Answer {
     let state = Arc::clone(&call.state);
     let wish: NewSession = call.body().await?;
@@ -315,7 +315,7 @@ async fn equip(session: &AgentSession, wish: &NewSession) -> Result<(), ApiError
     Ok(())
 }
 
-/// Describes a session.
+/// Answers with a session and its state.
 pub(crate) async fn get(call: Call) -> Answer {
     let id = call.param(0)?;
     let as_of = now();

@@ -37,7 +37,7 @@ pub struct Wish {
 /// A token that was added.
 #[derive(Serialize, JsonSchema)]
 pub struct Added {
-    /// Its value, which is not stored and not shown again.
+    /// Value of the token, which is not stored and not shown again.
     pub token: String,
     /// Link that opens the page with the token.
     pub url: String,

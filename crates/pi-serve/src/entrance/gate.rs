@@ -11,28 +11,8 @@ use pi_web::http::{HeaderMap, Method, StatusCode};
 use pi_web::server::{Gate, single};
 use url::Url;
 
-use crate::api::ApiError;
-use crate::state::ServeOptions;
-
-/// A refusal for which the program may have a hint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refused<'a> {
-    /// The request names a host that the server does not know; without the port.
-    Host(&'a str),
-    /// The page that sends the request is of another site.
-    Origin(&'a str),
-    /// The address can be reached by other machines, and connections would not be encrypted.
-    Unencrypted(SocketAddr),
-}
-
-/// Returns the hint of the program for a refusal.
-pub type Advice = fn(Refused<'_>) -> Option<String>;
-
-/// Has no hint.
-pub fn no_advice(_: Refused<'_>) -> Option<String> {
-    None
-}
+use crate::error::ApiError;
+use crate::options::{Advice, Refused, ServeOptions};
 
 /// Keys of a query with which clients send tokens. A query gets into logs and histories.
 const TOKEN_KEYS: [&str; 8] =

@@ -5,7 +5,7 @@ use pi_protocol::CancelToken;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::ApiError;
+use crate::error::ApiError;
 
 /// The most that a token permits. Each right includes those before it.
 #[derive(

@@ -15,12 +15,14 @@ use jiff::{SignedDuration, Timestamp};
 use pi_base::lock;
 use pi_fs::FileError;
 use pi_protocol::CancelToken;
+use pi_web::http::StatusCode;
 use schemars::JsonSchema;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
 
 use super::secret;
 use super::{Identity, Right};
+use crate::error::ApiError;
 use file::{Content, File, Login, Row, Stamp};
 
 /// Most logins of browsers that a token has; the oldest ends when there is another one.
@@ -62,6 +64,19 @@ pub enum TokensError {
     /// The system has no random bytes.
     #[error("cannot make a token: {0}")]
     Random(io::Error),
+}
+
+impl From<TokensError> for ApiError {
+    fn from(error: TokensError) -> Self {
+        let (status, code) = match &error {
+            TokensError::Exists(_) => (StatusCode::CONFLICT, "token_exists"),
+            TokensError::Unknown(_) => (StatusCode::NOT_FOUND, "no_token"),
+            TokensError::InvalidName => (StatusCode::BAD_REQUEST, "invalid_name"),
+            // Without the file, no token is valid.
+            _ => (StatusCode::SERVICE_UNAVAILABLE, "tokens_unavailable"),
+        };
+        Self::new(status, code, error.to_string())
+    }
 }
 
 /// A token to add.

@@ -14,10 +14,10 @@ use pi_web::websocket::{self, CloseFrame, Message, SocketError, WebSocket};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::attached::Attached;
 use super::outbox::{Out, Outbox};
 use super::ui::Questions;
 use crate::api::{Answer, Call};
+use crate::attached::Attached;
 use crate::entrance::{Identity, Right};
 use crate::items;
 use crate::state::ServeState;

@@ -14,12 +14,12 @@ use pi_host::{Entered, OpenPlan};
 use pi_session::directory_from_text;
 use serde_json::{Value, json};
 
-use super::attached::{Ask, Attached, Form, From, Place};
 use super::command::{Head, Moved, ServerCommand, View};
 use super::connection::{Connection, FOLLOWED};
 use super::execute::{Data, data};
 use crate::api::ApiError;
 use crate::api::sessions::open_questions;
+use crate::attached::{Ask, Attached, Form, From, Place};
 use crate::items;
 
 /// The time that another program has to give a session up.

@@ -227,8 +227,16 @@ impl Client {
     pub(crate) async fn prompt(&mut self, session: &str, text: &str) {
         let prompt = json!({ "type": "prompt", "message": text, "sessionId": session });
         self.ask(prompt).await;
-        self.until(|frame| frame["event"]["type"] == "agent_settled").await;
+        self.until(is_settled).await;
     }
+}
+
+/// Returns true if a frame says that the session is settled. A client that was too slow for the
+/// event gets the state instead.
+pub(crate) fn is_settled(frame: &Value) -> bool {
+    let event = if frame["type"] == "event" { &frame["event"] } else { frame };
+    event["type"] == "agent_settled"
+        || (frame["type"] == "session_state" && frame["isStreaming"] == false)
 }
 
 /// Returns the lines of the entries of a session file.

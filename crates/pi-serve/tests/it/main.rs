@@ -5,6 +5,7 @@
 mod api;
 mod home;
 mod page;
+mod proxy;
 mod raw;
 mod resume;
 mod security;

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
-use crate::home::{Client, Home, TestServer, View, entries};
+use crate::home::{Client, Home, TestServer, View, entries, is_settled};
 
 /// A generator of numbers (xorshift), so that a failure can be repeated.
 struct Random(u64);
@@ -124,7 +124,7 @@ async fn work(home: &Home, server: &TestServer, driver: &str, session: &str, pro
         home.model.push(Reply::new().thinking("hm").text(text).chunks_of(7));
         let prompt = json!({ "type": "prompt", "message": format!("question {number}") });
         client.ask(prompt).await;
-        client.until(|frame| frame["type"] == "agent_settled").await;
+        client.until(is_settled).await;
     }
 }
 
@@ -141,13 +141,13 @@ async fn cut_connections_and_a_restart_lose_and_double_nothing() {
     let session = server.client(&driver).await.open().await;
     let (length, known) = watch::channel(None);
     let (mut relays, mut clients) = (Vec::new(), Vec::new());
-    for (seed, most) in [(1, 8_000), (2, 20_000), (3, 60_000), (4, 200_000)] {
+    for (seed, most) in [(1, 8_000), (2, 12_000), (3, 20_000), (4, 60_000), (5, 200_000)] {
         let relay = Relay::start(server.address, 0x9e37_79b9 * seed, most).await;
         let following = follow(relay.address, viewer.clone(), session.clone(), known.clone());
         clients.push(tokio::spawn(following));
         relays.push(relay);
     }
-    work(&home, &server, &driver, &session, 12).await;
+    work(&home, &server, &driver, &session, 40).await;
     let path = file(&server, &session);
     // The clients reconnect to a server that has not opened the session yet.
     server.stop().await;
@@ -155,7 +155,7 @@ async fn cut_connections_and_a_restart_lose_and_double_nothing() {
     for relay in &relays {
         *relay.target.lock().unwrap() = server.address;
     }
-    work(&home, &server, &driver, &session, 12).await;
+    work(&home, &server, &driver, &session, 40).await;
     let expected = entries(&path);
     length.send_replace(Some(expected.len()));
     let (mut whole, mut cuts) = (0, 0);
@@ -208,7 +208,7 @@ async fn the_agent_waits_for_no_client_and_a_stalled_one_is_told() {
     home.model.push(Reply::new().text("short"));
     for _ in 0..2 {
         client.ask(json!({ "type": "prompt", "message": "go" })).await;
-        client.until(|frame| frame["type"] == "agent_settled").await;
+        client.until(is_settled).await;
     }
     go_on.send_replace(true);
     let expected = entries(&file(&server, &session));

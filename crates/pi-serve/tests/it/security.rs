@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use pi_ai::faux::Reply;
-use pi_serve::api::openapi;
+use pi_serve::Refused;
 use pi_serve::entrance::Right;
-use pi_serve::entrance::gate::Refused;
 use pi_serve::entrance::tokens::NewToken;
 use serde_json::{Value, json};
 
@@ -285,7 +284,7 @@ async fn cookies_are_secure_behind_a_proxy_with_tls() {
     let answer = raw.send("POST", "/api/v1/login", &proxied("https://pi.example"), &body).await;
     let set = answer.header("set-cookie").unwrap();
     assert!(set.starts_with("__Host-pi_session=") && set.ends_with("; Secure"), "{set}");
-    // The same name without encryption is whoever sits in the network.
+    // The same name without encryption is that of an attacker in the network.
     let answer = raw.send("POST", "/api/v1/login", &proxied("http://pi.example"), &body).await;
     assert_eq!((answer.status, answer.code().as_str()), (403, "foreign_origin"));
     assert_eq!(raw.server.state().url("T"), "https://pi.example/#t=T");
@@ -343,7 +342,7 @@ async fn wrong_tokens_are_slowed_down() {
 
 /// The operations of the API: method, path, right.
 fn operations() -> Vec<(String, String, Option<Right>)> {
-    let document = openapi::document("1");
+    let document = pi_serve::openapi("1");
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, item)| {
         item.as_object().unwrap().iter().map(move |(method, operation)| {

@@ -6,9 +6,7 @@ use pi_config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
-use super::{
-    Command, Completes, Flag, Group, acp, auth, hooks, mcp, packages, replay, run, serve,
-};
+use super::{Command, Completes, Flag, Group, acp, auth, hooks, mcp, packages, replay, run, serve};
 
 pub(super) const JSON: Flag = Flag::new("json", Group::General, "Print JSON");
 const SESSION_DIR: Flag = Flag::new("session-dir", Group::General, "Directory of the sessions")

@@ -119,7 +119,7 @@ async fn serve(plan: Plan) -> Result<ExitCode, Failure> {
     // Runs save their state; one that takes too long is continued by the next server.
     let _ = tokio::time::timeout(GRACE_PERIOD, async { tokio::join!(ending, serving) }).await;
     if is_random && page {
-        // Nobody finds the server of this port again.
+        // No client finds the server of this port again.
         let _ = tokens.revoke(&owner);
     }
     drop(announced);

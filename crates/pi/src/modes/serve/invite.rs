@@ -36,7 +36,9 @@ pub(super) fn show(server: &Server, token: Option<&SecretString>, prints_qr: boo
     if prints_qr && !is_local(&base) {
         text.push_str(&code(&url).unwrap_or_default());
     }
-    text.push_str("The link signs in whoever has it. Press Ctrl+C to stop the server.\n");
+    text.push_str(
+        "The link signs in every browser that opens it. Press Ctrl+C to stop the server.\n",
+    );
     // A terminal that is gone ends the server by its signal.
     let _ = print(&text);
     true

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use pi_coding_agent::Environment;
 use pi_host::Directories;
-use pi_serve::entrance::gate::Refused;
-use pi_serve::{ServeOptions, Tls};
+use pi_serve::{Refused, ServeOptions, Tls};
 
 use super::super::listening::{host, token};
 use crate::arguments::Arguments;

@@ -1,15 +1,12 @@
 //! A session in a list: the facts of its log, and its state in this server.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use pi_coding_agent::AgentSession;
 use pi_host::{Hosted, sessions};
 use pi_session::SessionInfo;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::state::ServeState;
 
 /// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -18,11 +15,11 @@ use crate::state::ServeState;
 pub enum Status {
     /// A question waits for an answer.
     Waiting,
-    /// The agent works.
+    /// The agent works on a prompt.
     Running,
     /// Another process has the session open.
     Elsewhere,
-    /// Nothing happens.
+    /// Nothing happens in the session.
     Idle,
 }
 
@@ -33,7 +30,7 @@ pub enum Status {
 pub struct Summary {
     /// Id of the session.
     pub id: String,
-    /// Its name, or the beginning of its first prompt, as one line.
+    /// Name of the session, or the beginning of its first prompt, as one line.
     pub title: String,
     /// The name that the user gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,15 +117,5 @@ impl Summary {
             (0, false) => Status::Idle,
         };
         summary
-    }
-}
-
-impl ServeState {
-    /// Returns the open session whose current log has this id. A session of a host that was replaced
-    /// by another one is found by the id of the new log.
-    pub fn live(&self, id: &str) -> Option<(Arc<Hosted>, AgentSession)> {
-        let open = self.host.open_sessions().into_iter();
-        let mut open = open.filter_map(|hosted| Some((hosted.session().ok()?, hosted)));
-        open.find(|(session, _)| session.id() == id).map(|(session, hosted)| (hosted, session))
     }
 }

@@ -1,7 +1,9 @@
 //! Failures as the API writes them: `{"error":{"code","message","hint"}}`.
 
+use std::time::Duration;
+
 use pi_host::OpenError;
-use pi_web::http::header::{HeaderName, HeaderValue};
+use pi_web::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use pi_web::http::{Response, StatusCode};
 use pi_web::server::{Body, Refusal, whole};
 use serde_json::json;
@@ -24,19 +26,19 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// Creates an error.
+    /// Creates an error without a hint and a header.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), hint: None, header: None }
     }
 
-    /// Adds a hint.
+    /// Adds what the user can do.
     #[must_use]
     pub fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
     }
 
-    /// Adds a header.
+    /// Adds a header that the status requires.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
@@ -63,6 +65,14 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "the token is missing or not valid")
     }
 
+    /// A peer that has sent wrong tokens and has to wait.
+    pub(crate) fn too_many_guesses(wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        let message = format!("too many wrong tokens; wait {seconds} s");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_guesses", message)
+            .with_header(RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
     /// A path that does not exist.
     pub(crate) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", "not found")
@@ -79,7 +89,7 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
 
-    /// Writes the answer.
+    /// Writes the error as an answer of the API.
     pub(crate) fn into_response(self) -> Response<Body> {
         let mut error = json!({"code": self.code, "message": self.message});
         if let Some(hint) = self.hint {

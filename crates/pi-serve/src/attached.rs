@@ -16,9 +16,9 @@ use pi_host::ui_hub::Attachment;
 use pi_session::EffectsResolver;
 use tokio::sync::watch;
 
-use crate::api::ApiError;
 use crate::elsewhere::{FileReader, Step};
 use crate::entrance::Identity;
+use crate::error::ApiError;
 use crate::items;
 use crate::state::ServeState;
 use crate::view::Renderer;
@@ -286,6 +286,8 @@ impl Attached {
             FeedItem::Lagged => {
                 let lagged = items::lagged(&self.session());
                 self.push(lagged);
+                // The end of a run may be among the events that were dropped.
+                self.say_place();
             }
             FeedItem::Replaced { id, .. } => self.replace(id),
             _ => {}
@@ -344,7 +346,9 @@ impl Attached {
     }
 
     fn say_place(&mut self) {
-        let text = items::place(&self.session(), self.place().as_str());
+        let session = self.hosted().and_then(|hosted| hosted.session().ok());
+        let is_streaming = session.map(|session| session.is_streaming());
+        let text = items::place(&self.session(), self.place().as_str(), is_streaming);
         self.push(text);
     }
 

@@ -6,8 +6,8 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Call, json as answer};
-use crate::routes::{Access, Form, Reach, Route, table};
+use super::{Access, Form, Reach, Route, table};
+use crate::api::{Answer, Call, json as answer};
 
 /// Answers with the document.
 pub(crate) async fn get(call: Call) -> Answer {
