@@ -227,16 +227,28 @@ impl Client {
     pub(crate) async fn prompt(&mut self, session: &str, text: &str) {
         let prompt = json!({ "type": "prompt", "message": text, "sessionId": session });
         self.ask(prompt).await;
-        self.until(is_settled).await;
+        self.settled().await;
     }
-}
 
-/// Returns true if a frame says that the session is settled. A client that was too slow for the
-/// event gets the state instead.
-pub(crate) fn is_settled(frame: &Value) -> bool {
-    let event = if frame["type"] == "event" { &frame["event"] } else { frame };
-    event["type"] == "agent_settled"
-        || (frame["type"] == "session_state" && frame["isStreaming"] == false)
+    /// Waits until the session is settled. A client that was too slow for the event gets the state
+    /// after it was told so.
+    pub(crate) async fn settled(&mut self) {
+        let mut is_late = false;
+        loop {
+            let fits = |frame: &Value| {
+                let kind = |frame: &Value| frame["type"].as_str().map(str::to_owned);
+                [kind(frame), kind(&frame["event"])].iter().flatten().any(|kind| {
+                    ["agent_settled", "lagged", "session_state"].contains(&kind.as_str())
+                })
+            };
+            let frame = self.until(fits).await;
+            match frame["type"].as_str() {
+                Some("lagged") => is_late = true,
+                Some("session_state") if !is_late || frame["isStreaming"] == true => {}
+                _ => return,
+            }
+        }
+    }
 }
 
 /// Returns the lines of the entries of a session file.

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 
-use crate::home::{Client, Home, TestServer, View, entries, is_settled};
+use crate::home::{Client, Home, TestServer, View, entries};
 
 /// A generator of numbers (xorshift), so that a failure can be repeated.
 struct Random(u64);
@@ -124,7 +124,7 @@ async fn work(home: &Home, server: &TestServer, driver: &str, session: &str, pro
         home.model.push(Reply::new().thinking("hm").text(text).chunks_of(7));
         let prompt = json!({ "type": "prompt", "message": format!("question {number}") });
         client.ask(prompt).await;
-        client.until(is_settled).await;
+        client.settled().await;
     }
 }
 
@@ -208,7 +208,7 @@ async fn the_agent_waits_for_no_client_and_a_stalled_one_is_told() {
     home.model.push(Reply::new().text("short"));
     for _ in 0..2 {
         client.ask(json!({ "type": "prompt", "message": "go" })).await;
-        client.until(is_settled).await;
+        client.settled().await;
     }
     go_on.send_replace(true);
     let expected = entries(&file(&server, &session));

@@ -8,7 +8,7 @@ use pi_coding_agent::extension::{Command, Dialog, DialogOptions, Handlers};
 use pi_serve::entrance::Right;
 use serde_json::{Value, json};
 
-use crate::home::{Client, Home, TestServer, entries, is_settled};
+use crate::home::{Client, Home, TestServer, entries};
 
 fn is_question(frame: &Value) -> bool {
     frame["type"] == "approval_request"
@@ -62,7 +62,7 @@ async fn the_first_answer_to_an_approval_wins_and_the_other_client_is_told() {
     let too_late = desk.request(answer(&at_desk, "no")).await;
     assert_eq!(too_late["success"], false);
     late.until(|frame| frame["type"] == "approval_closed").await;
-    driver.until(is_settled).await;
+    driver.settled().await;
     assert_eq!(std::fs::read_to_string(home.project().join("a.txt")).unwrap(), "new\n");
     let file = server.host.with_log(&session).unwrap().session().unwrap().file().unwrap();
     let recorded = entries(&file).into_iter().find(|entry| entry["customType"] == "pi:answer");
@@ -97,7 +97,7 @@ async fn a_question_outlives_its_clients_and_a_denial_has_a_reason() {
         "type": "approval_response", "id": question["id"], "decision": "no", "reason": "use b.txt",
     });
     second.ask(answer).await;
-    driver.until(is_settled).await;
+    driver.settled().await;
     assert!(!home.project().join("a.txt").exists());
     let result = home.model.requests().pop().unwrap();
     assert!(format!("{result:?}").contains("use b.txt"), "the model reads the reason");
