@@ -146,6 +146,15 @@ export class Composer {
     this.completions.forget();
   }
 
+  // A composer that appears takes the focus, unless the user is elsewhere.
+  show(visible) {
+    const appears = this.element.hidden && visible;
+    this.element.hidden = !visible;
+    const { activeElement } = document;
+    const isFree = activeElement === document.body || activeElement?.id === "main";
+    if (appears && isFree && !matchMedia("(pointer: coarse)").matches) this.focus();
+  }
+
   setBusy(busy) {
     this.busy = busy;
     if (!busy && this.queued === 0) this.queue.hidden = true;

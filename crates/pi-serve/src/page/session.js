@@ -156,7 +156,7 @@ class SessionScreen {
       const take = may("drive") && button("Take over", () => this.takeOver(), { class: "button primary" });
       this.say("Another process has this session open. It is shown as it grows and cannot be changed here.", [take]);
     } else this.banner.hidden = true;
-    if (this.composer) this.composer.element.hidden = place === "elsewhere";
+    this.composer?.show(place !== "elsewhere");
     if (place !== "here") return;
     if (!this.state.model && may("drive")) this.refreshState();
     this.loadStats();
