@@ -69,11 +69,6 @@ pub fn asset(name: &str) -> Option<Asset> {
     ASSETS.get(name).copied()
 }
 
-/// Returns the names of all files.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(name, _, _)| *name)
-}
-
 fn etag_of(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();

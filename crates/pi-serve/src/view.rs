@@ -8,9 +8,8 @@ mod outline;
 
 use pi_protocol::Entry;
 use pi_session::{EffectsResolver, EntryRenderer};
-use serde::Deserialize;
 
-pub use diff::{DiffFile, diff_files, diff_html};
+pub use diff::{DiffFile, diff_files};
 pub use outline::{Outline, outline};
 
 /// Renders the lines of a session log one by one, in their order.
@@ -34,18 +33,4 @@ impl Renderer {
             self.0.note(&entry);
         }
     }
-}
-
-/// Returns true if a line is the result of a tool call: an earlier line has the call.
-pub fn needs_earlier(line: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Line {
-        message: Option<Head>,
-    }
-    #[derive(Deserialize)]
-    struct Head {
-        role: Option<String>,
-    }
-    let head = serde_json::from_str::<Line>(line).ok().and_then(|line| line.message);
-    head.and_then(|message| message.role).is_some_and(|role| role == "toolResult")
 }

@@ -22,7 +22,7 @@ use std::io::Write;
 
 use crate::{EffectsResolver, Session, SessionError};
 
-pub use fragment::{ENTRY_STYLE, EntryLine, EntryRenderer, escaped};
+pub use fragment::{ENTRY_STYLE, EntryRenderer, escaped};
 pub use markdown::{MarkdownOptions, ToolDetail};
 
 /// Options for the HTML page.

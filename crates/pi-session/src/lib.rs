@@ -40,9 +40,7 @@ pub use directory_text::{directory_from_text, directory_to_text};
 pub use effects::EffectsResolver;
 pub use error::SessionError;
 #[cfg(feature = "export")]
-pub use export::{
-    ENTRY_STYLE, EntryLine, EntryRenderer, HtmlOptions, MarkdownOptions, ToolDetail, escaped,
-};
+pub use export::{ENTRY_STYLE, EntryRenderer, HtmlOptions, MarkdownOptions, ToolDetail, escaped};
 pub use files::{
     find_by_id, most_recent, newer_unreadable, read_header, session_directory, session_files,
 };

@@ -53,19 +53,6 @@ pub fn diff_files(unified: &str) -> Vec<DiffFile> {
     files
 }
 
-/// Returns a unified diff as markup, with a heading for every file.
-pub fn diff_html(unified: &str) -> String {
-    let mut html = String::new();
-    for file in diff_files(unified) {
-        html.push_str("<div class=\"diff-file\"><p class=\"diff-path\">");
-        html.push_str(&escaped(&file.path));
-        html.push_str("</p>");
-        html.push_str(&file.html);
-        html.push_str("</div>");
-    }
-    html
-}
-
 impl Reading {
     /// Returns true if a line outside of hunks begins another file.
     fn starts_file(&self, line: &str) -> bool {
@@ -205,7 +192,8 @@ mod tests {
     fn markup_in_names_and_lines_is_escaped() {
         let hostile = "--- a/<img src=x>\n+++ b/<img src=x>\n@@ -1 +1 @@ <script>\n-<i>\n+\"'&\n\
             \\ <u>\n";
-        let html = diff_html(hostile);
+        let html: String = diff_files(hostile).into_iter().map(|file| file.html).collect();
+        assert!(html.contains("&lt;script&gt;"), "{html}");
         for markup in ["<img", "<script", "<i>", "<u>"] {
             assert!(!html.contains(markup), "{markup} in {html}");
         }

@@ -25,16 +25,6 @@ const KEPT: usize = 16;
 const HIGHLIGHTED: usize = 32 * 1024;
 const REFILL: usize = 2 * 1024;
 
-/// A line that describes an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct EntryLine {
-    /// The kind of the entry, as the class of its markup.
-    pub kind: &'static str,
-    /// The beginning of its text.
-    pub text: String,
-}
-
 /// Renders entries one by one, in the order of the log.
 pub struct EntryRenderer {
     effects: EffectsResolver,
@@ -51,16 +41,11 @@ impl EntryRenderer {
 
     /// Returns the markup of an entry; `None` if it is not shown.
     pub fn render(&mut self, entry: &Entry) -> Option<String> {
-        self.described(entry).map(|(html, _)| html)
-    }
-
-    /// Returns the markup of an entry and the line that describes it; `None` if it is not shown.
-    pub fn described(&mut self, entry: &Entry) -> Option<(String, EntryLine)> {
         self.highlighter.refill(REFILL, HIGHLIGHTED);
         self.note(entry);
         let mut html = String::new();
-        if let Some(line) = self.result(&mut html, entry) {
-            return Some((html, line));
+        if self.result(&mut html, entry).is_some() {
+            return Some(html);
         }
         let unit = Unit {
             entry,
@@ -70,8 +55,8 @@ impl EntryRenderer {
             effects: &self.effects,
             form: Form::Fragment,
         };
-        let row = unit::write(&mut html, &unit, &mut self.highlighter)?;
-        Some((html, EntryLine { kind: row.kind, text: row.text }))
+        unit::write(&mut html, &unit, &mut self.highlighter)?;
+        Some(html)
     }
 
     /// Reads an entry without rendering it: the results of its tool calls can be rendered then.
@@ -87,8 +72,8 @@ impl EntryRenderer {
         }
     }
 
-    /// Appends the card of a result whose call is known.
-    fn result(&mut self, html: &mut String, entry: &Entry) -> Option<EntryLine> {
+    /// Appends the card of a result; `None` if it is none, or its call is not known.
+    fn result(&mut self, html: &mut String, entry: &Entry) -> Option<()> {
         let EntryBody::Message(AgentMessage::Llm(Message::ToolResult(result))) = &entry.body else {
             return None;
         };
@@ -102,7 +87,7 @@ impl EntryRenderer {
         let outcome = Outcome { id: entry.id.clone(), label: None, result: Arc::clone(result) };
         let (call, form) = (Some(&described), Form::Fragment);
         tool::card(html, call, Some(&outcome), form, &mut self.highlighter);
-        Some(EntryLine { kind: "tools", text: result.tool_name.clone() })
+        Some(())
     }
 }
 
