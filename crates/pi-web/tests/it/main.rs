@@ -7,3 +7,4 @@ mod oauth;
 mod serve;
 #[allow(dead_code)] // Shared with the tests of pi-ai, which use all of it.
 mod server;
+mod tls;

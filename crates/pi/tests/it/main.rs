@@ -60,6 +60,7 @@ mod scenarios;
 mod screen;
 mod secrets;
 mod self_update;
+mod serve;
 mod sessions;
 mod terminal;
 mod test_env;
