@@ -53,7 +53,23 @@ async fn a_link_for_viewing_shows_one_session_and_no_composer() {
     let session =
         session_with(&server, &home, "The question", Reply::new().text("The answer")).await;
     session_with(&server, &home, "A secret", Reply::new().text("Nothing")).await;
-    let token = server.token("guest", Right::View, Some(&session));
+    let mut owner = Page::open(server.address, &server.token("owner", Right::Admin, None));
+    owner.show_session(&session);
+    for (selector, words) in [
+        ("[aria-label=\"Session menu\"]", ""),
+        ("dialog .choice", "Link for viewing"),
+        ("dialog .primary", "Create"),
+    ] {
+        let found = format!(
+            "[...document.querySelectorAll({selector:?})].find(one => one.textContent.includes({words:?}))"
+        );
+        owner.wait(&found.replace(".find(", ".some("));
+        owner.run(&format!("{found}.click()"));
+    }
+    owner.wait("document.querySelector('dialog input[readonly]')");
+    let link = owner.run("return document.querySelector('dialog input[readonly]').value");
+    let token = link.as_str().unwrap().split_once("#t=").unwrap().1.to_owned();
+    drop(owner);
     let mut page = Page::open(server.address, &token);
     page.wait("document.querySelector('article.assistant')");
     assert_eq!(page.run("return location.hash"), format!("#/s/{session}"));
