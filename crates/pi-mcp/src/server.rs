@@ -29,7 +29,7 @@ use tokio::sync::broadcast;
 
 pub use client::Client;
 pub use context::{Answers, Context, Question, QuestionKind};
-pub use http::{HttpError, HttpOptions};
+pub use http::{HttpError, HttpHandler, HttpOptions};
 pub use service::{
     About, Change, Listing, Offers, Service, error_result, text_result, unknown_resource,
 };

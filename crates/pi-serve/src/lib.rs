@@ -12,6 +12,7 @@
 //! [`Server`] passes a request through `entrance` and looks it up in the table of `routes`.
 //! [`ServeState`] is what all handlers share.
 
+mod acp;
 pub mod announce;
 pub mod api;
 mod attached;
@@ -22,6 +23,7 @@ pub mod entrance;
 mod error;
 mod items;
 mod lists;
+mod mcp;
 mod metrics;
 mod options;
 pub mod page;

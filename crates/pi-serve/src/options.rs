@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use pi_guard::secrets::Secrets;
 use pi_host::Directories;
+use pi_mcp::server::HttpHandler;
 
 /// A refusal for which the program may have a hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +50,10 @@ pub struct ServeOptions {
     /// Secrets of the user, which are redacted in exports, diffs and runs of sessions that are not
     /// open.
     pub secrets: Secrets,
+    /// Decisions about clients of the Agent Client Protocol; none are served without them.
+    pub acp: Option<pi_acp::Options>,
+    /// The handler of the Model Context Protocol, if it is served.
+    pub mcp: Option<HttpHandler>,
 }
 
 impl ServeOptions {
@@ -68,6 +73,8 @@ impl ServeOptions {
             is_encrypted: false,
             advice: no_advice,
             secrets: Secrets::default(),
+            acp: None,
+            mcp: None,
         }
     }
 

@@ -134,7 +134,7 @@ pub(crate) fn table() -> &'static [Route] {
     static TABLE: OnceLock<Vec<Route>> = OnceLock::new();
     TABLE.get_or_init(|| {
         use Access::{Any, Needs, Open};
-        use Right::{Admin, Drive, View};
+        use Right::{Admin, Approve, Drive, View};
         use api::{assets, blobs, diff, entries, events, export, files, health, login, runs};
         use api::{sessions, tokens};
         let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
@@ -216,6 +216,12 @@ pub(crate) fn table() -> &'static [Route] {
                 .status(101),
             route(post.clone(), "/api/stream", Needs(Drive), "Streams the answer of a model, as `streamProxy` of pi-agent-core asks for it", handler!(crate::api::proxy::stream))
                 .answers_with("text/event-stream"),
+            route(get.clone(), "/acp", Needs(Admin), "The Agent Client Protocol over a WebSocket", handler!(crate::acp::open))
+                .status(101),
+            route(post.clone(), "/mcp", Needs(Approve), "The Model Context Protocol", handler!(crate::mcp::respond)),
+            route(get.clone(), "/mcp", Needs(Approve), "Messages of the Model Context Protocol", handler!(crate::mcp::respond))
+                .answers_with("text/event-stream"),
+            route(delete.clone(), "/mcp", Needs(Approve), "Ends a session of the Model Context Protocol", handler!(crate::mcp::respond)),
             route(get.clone(), "/api/v1/needs-you", Needs(View), "Questions that wait for an answer, in all sessions", handler!(sessions::needs_you))
                 .filtered()
                 .answers::<sessions::NeedsYou>(),

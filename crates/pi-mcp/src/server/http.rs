@@ -68,62 +68,79 @@ impl Server {
     ) -> Result<(), HttpError> {
         let address = listener.local_addr()?;
         options.check(address)?;
-        let http = Arc::new(Http::new(self.clone(), address, options));
+        let hosts = options.hosts.iter().map(String::as_str);
+        let gate = Gate::new(address).with_hosts(hosts).with_token(options.token);
+        let paths = [Method::GET, Method::POST, Method::DELETE]
+            .into_iter()
+            .flat_map(|method| ["/", "/mcp"].map(|path| (method.clone(), path, ())));
+        let front =
+            Arc::new(Front { gate, paths: Routes::new(paths), handler: self.http_handler() });
         serve(listener, Limits::default(), CancelToken::new(), move |request| {
-            let http = Arc::clone(&http);
-            async move { http.respond(request).await }
+            let front = Arc::clone(&front);
+            async move { front.respond(request).await }
         })
         .await;
         Ok(())
+    }
+
+    /// Returns the handler of requests, for a server that has its own listener and gate.
+    pub fn http_handler(&self) -> HttpHandler {
+        HttpHandler(Arc::new(Http { server: self.clone(), sessions: Sessions::default() }))
+    }
+}
+
+/// The handler of requests that have passed a gate. Clones share their clients.
+#[derive(Clone)]
+pub struct HttpHandler(Arc<Http>);
+
+impl std::fmt::Debug for HttpHandler {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpHandler").field("server", &self.0.server).finish_non_exhaustive()
+    }
+}
+
+impl HttpHandler {
+    /// Answers a request by its method. Its path is the caller's.
+    pub async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+        let http = &self.0;
+        match *request.method() {
+            Method::POST => http.post(request).await,
+            Method::GET => legacy::get(http, request.headers()),
+            Method::DELETE => legacy::delete(http, request.headers()),
+            _ => problem(StatusCode::METHOD_NOT_ALLOWED, "Only GET, POST and DELETE are allowed"),
+        }
     }
 }
 
 /// A server with its clients over HTTP.
 struct Http {
     server: Server,
-    gate: Gate,
-    routes: Routes<Route>,
     sessions: Sessions,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Route {
-    Get,
-    Post,
-    Delete,
+/// The gate and the paths of a server with a listener of its own.
+struct Front {
+    gate: Gate,
+    paths: Routes<()>,
+    handler: HttpHandler,
 }
 
-impl Http {
-    fn new(server: Server, address: SocketAddr, options: HttpOptions) -> Self {
-        let hosts = options.hosts.iter().map(String::as_str);
-        let gate = Gate::new(address).with_hosts(hosts).with_token(options.token);
-        let methods = [
-            (Method::GET, Route::Get),
-            (Method::POST, Route::Post),
-            (Method::DELETE, Route::Delete),
-        ];
-        let routes = methods
-            .into_iter()
-            .flat_map(|(method, route)| ["/", "/mcp"].map(|path| (method.clone(), path, route)));
-        let routes = Routes::new(routes);
-        Self { server, gate, routes, sessions: Sessions::default() }
-    }
-
+impl Front {
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         if let Err(refusal) = self.gate.check(request.headers()) {
             return refused(refusal);
         }
-        match self.routes.find(request.method(), request.uri().path()) {
-            Ok((Route::Post, _)) => self.post(request).await,
-            Ok((Route::Get, _)) => legacy::get(self, request.headers()),
-            Ok((Route::Delete, _)) => legacy::delete(self, request.headers()),
+        match self.paths.find(request.method(), request.uri().path()) {
+            Ok(_) => self.handler.respond(request).await,
             Err(refusal) if refusal.status == StatusCode::NOT_FOUND => {
                 problem(StatusCode::NOT_FOUND, "The address of this server is /mcp")
             }
             Err(refusal) => refused(refusal),
         }
     }
+}
 
+impl Http {
     async fn post(&self, request: Request<Incoming>) -> Response<Body> {
         let (parts, incoming) = request.into_parts();
         let headers = parts.headers;

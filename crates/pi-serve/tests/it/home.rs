@@ -11,6 +11,7 @@ use pi_coding_agent::extension::Extension;
 use pi_coding_agent::{AgentOptions, CustomModel, Environment, create_agent_session};
 use pi_host::ui_hub::Absence;
 use pi_host::{Directories, Host, HostOptions, OpenError, Opened};
+use pi_mcp::server::HttpHandler;
 use pi_protocol::CancelToken;
 use pi_serve::client::{self, Receiver, Sender};
 use pi_serve::entrance::Right;
@@ -32,6 +33,8 @@ pub(crate) struct Home {
     /// The profile of the sessions.
     pub(crate) profile: Option<&'static str>,
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
+    pub(crate) acp: Option<pi_acp::Options>,
+    pub(crate) mcp: Option<HttpHandler>,
     /// Runs are bracketed by checkpoints.
     pub(crate) checkpoints: bool,
 }
@@ -47,6 +50,8 @@ impl Home {
             model: Faux::new(),
             profile: None,
             extensions: Vec::new(),
+            acp: None,
+            mcp: None,
             checkpoints: false,
         }
     }
@@ -99,7 +104,8 @@ impl Home {
     /// Starts a server of the sessions of this user.
     pub(crate) async fn serve(&self) -> TestServer {
         let directories = Directories::new(&[self.project()]).unwrap();
-        let options = ServeOptions::new("1.2.3", self.agent().join("serve"), directories);
+        let mut options = ServeOptions::new("1.2.3", self.agent().join("serve"), directories);
+        (options.acp, options.mcp) = (self.acp.clone(), self.mcp.clone());
         let host = self.host();
         let server = Server::new(host.clone(), options).unwrap();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

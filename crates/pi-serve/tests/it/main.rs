@@ -5,6 +5,7 @@
 mod api;
 mod home;
 mod page;
+mod protocols;
 mod proxy;
 mod raw;
 mod resume;

@@ -18,10 +18,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "serve")]
+use pi_coding_agent::Environment;
+#[cfg(feature = "serve")]
+use pi_host::Directories;
+#[cfg(feature = "serve")]
+use pi_mcp::server::HttpHandler;
 use pi_mcp::server::Server;
 use tokio::net::TcpListener;
 
 use super::signals::signal;
+#[cfg(feature = "serve")]
+use crate::arguments::Arguments;
 use crate::exit::{Exit, fail, note};
 use crate::flags::parse::CommandArgs;
 use plan::{Http, Plan};
@@ -37,6 +45,32 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         Ok(plan) => super::block_on(serve(plan)),
         Err(error) => fail(&error, Exit::Usage),
     }
+}
+
+/// The service on the listener of another server.
+#[cfg(feature = "serve")]
+pub(super) struct Mounted(Arc<PiService>);
+
+#[cfg(feature = "serve")]
+impl Mounted {
+    /// Ends all runs. Those that take too long are given up.
+    pub(super) async fn end(&self) {
+        self.0.runs().abort_all();
+        let _ = tokio::time::timeout(GRACE_PERIOD, self.0.runs().idle()).await;
+    }
+}
+
+/// Returns the handler for a server with a listener of its own.
+#[cfg(feature = "serve")]
+pub(super) fn mounted(
+    arguments: Arc<Arguments>,
+    environment: Environment,
+    directories: Directories,
+    has_profile: bool,
+) -> (HttpHandler, Mounted) {
+    let plan = Plan::mounted(arguments, environment, directories, has_profile);
+    let service = Arc::new(PiService::new(plan));
+    (Server::new(Arc::clone(&service) as Arc<_>).http_handler(), Mounted(service))
 }
 
 async fn serve(mut plan: Plan) -> ExitCode {

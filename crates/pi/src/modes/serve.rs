@@ -61,8 +61,18 @@ fn start(args: &CommandArgs) -> Result<ExitCode, Failure> {
 }
 
 async fn serve(plan: Plan) -> Result<ExitCode, Failure> {
-    let Plan { arguments, environment, address, options, tls, token, opens, prints_qr } = plan;
-    let mut host = hosting::host(Arc::new(arguments), environment.clone(), RunMode::Rpc);
+    let Plan { arguments, environment, address, mut options, tls, token, opens, .. } = plan;
+    let (prints_qr, has_profile) = (plan.prints_qr, plan.has_profile);
+    let arguments = Arc::new(arguments);
+    let mcp = {
+        let (arguments, directories) = (Arc::clone(&arguments), options.directories.clone());
+        let environment = environment.clone();
+        let (handler, mcp) =
+            super::mcp_serve::mounted(arguments, environment, directories, has_profile);
+        options.mcp = Some(handler);
+        mcp
+    };
+    let mut host = hosting::host(arguments, environment.clone(), RunMode::Rpc);
     (host.most, host.idle, host.absence) = (SESSIONS, Some(IDLE), Absence::Wait);
     let host = Host::new(host);
     let server = Server::new(host.clone(), options).map_err(failed)?;
@@ -116,6 +126,7 @@ async fn serve(plan: Plan) -> Result<ExitCode, Failure> {
             host.close_session(&session).await;
         }
     };
+    mcp.end().await;
     // Runs save their state; one that takes too long is continued by the next server.
     let _ = tokio::time::timeout(GRACE_PERIOD, async { tokio::join!(ending, serving) }).await;
     if is_random && page {

@@ -17,6 +17,9 @@ use crate::flags::parse::CommandArgs;
 
 const ADDRESS: &str = "127.0.0.1:8808";
 
+/// Most runs at a time, unless the command line says something else.
+const MAX_RUNS: usize = 4;
+
 /// Values of the command line.
 pub(super) struct Plan {
     pub(super) arguments: Arc<Arguments>,
@@ -56,7 +59,7 @@ impl Plan {
             false => format!("--dir: {error}"),
         })?;
         let max_runs = match args.value("max-runs") {
-            None => 4,
+            None => MAX_RUNS,
             Some(text) => text
                 .parse()
                 .ok()
@@ -78,6 +81,18 @@ impl Plan {
             http,
             has_profile,
         })
+    }
+
+    /// Makes a plan for a server with a listener and a command line of its own.
+    #[cfg(feature = "serve")]
+    pub(super) fn mounted(
+        arguments: Arc<Arguments>,
+        environment: Environment,
+        directories: Directories,
+        has_profile: bool,
+    ) -> Self {
+        let (max_runs, max_total_cost, http) = (MAX_RUNS, None, None);
+        Self { arguments, environment, directories, max_runs, max_total_cost, http, has_profile }
     }
 
     /// Returns the options of a run in a directory, and the most that a caller can get there.

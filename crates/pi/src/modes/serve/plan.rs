@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) token: Option<String>,
     pub(super) opens: bool,
     pub(super) prints_qr: bool,
+    /// The command line names a profile.
+    pub(super) has_profile: bool,
 }
 
 impl Plan {
@@ -68,7 +70,19 @@ impl Plan {
             note(&format!("warning: {warning}"));
         }
         let (opens, prints_qr) = (args.has("open"), !args.has("no-qr"));
-        Ok(Self { arguments, environment, address, options, tls, token, opens, prints_qr })
+        let has_profile = args.has("profile");
+        options.acp = Some(super::super::acp::over_network(&arguments));
+        Ok(Self {
+            arguments,
+            environment,
+            address,
+            options,
+            tls,
+            token,
+            opens,
+            prints_qr,
+            has_profile,
+        })
     }
 }
 
