@@ -81,9 +81,8 @@ class SessionScreen {
 
   async load() {
     const opened = await attempt(async () => {
-      const summary = await get(`sessions/${part(this.id)}`);
-      this.describe(summary);
-      await this.transcript.open();
+      const describing = get(`sessions/${part(this.id)}`).then((summary) => this.describe(summary));
+      await Promise.all([describing, this.transcript.open()]);
       return true;
     });
     if (this.ended) return;
