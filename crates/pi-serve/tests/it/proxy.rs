@@ -167,3 +167,48 @@ async fn answers_are_streamed_with_the_key_of_the_server() {
     assert_eq!(post(&server, &guest, &request("m")).await.0, 403);
     server.stop().await;
 }
+
+/// Reads an answer with the client of pi-agent-core and prints the message that it builds.
+const CLIENT: &str = r#"
+const [, directory, proxyUrl, authToken, id] = process.argv;
+const { streamProxy } = await import(`${directory}/node_modules/@earendil-works/pi-agent-core/dist/proxy.js`);
+const model = { provider: "scripted", id, api: "openai-completions" };
+const context = { messages: [{ role: "user", content: "hi", timestamp: 1 }] };
+const stream = streamProxy(model, context, { proxyUrl, authToken, temperature: 0.5 });
+const kinds = [];
+for await (const event of stream) kinds.push(event.type);
+console.log(JSON.stringify({ kinds, message: await stream.result() }));
+"#;
+
+/// The directory has `node_modules` with pi-agent-core and pi-ai of npm, of which the client uses
+/// the streams.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs node, and pi-agent-core of npm in PI_PEER_DIR"]
+async fn the_client_of_pi_agent_core_builds_the_message() {
+    let directory = std::env::var("PI_PEER_DIR").expect("a directory in PI_PEER_DIR");
+    let home = Home::new();
+    let provider = provider(answer()).await;
+    configure(&home, &provider.url);
+    let server = home.serve().await;
+    let token = server.token("program", Right::Drive, None);
+    let url = format!("http://{}", server.address);
+    let run = async |model: &str| {
+        let mut node = tokio::process::Command::new("node");
+        node.args(["--input-type=module", "-e", CLIENT, &directory, &url, &token, model]);
+        let output = node.output().await.unwrap();
+        let problem = String::from_utf8_lossy(&output.stderr).into_owned();
+        serde_json::from_slice::<Value>(&output.stdout).expect(&problem)
+    };
+    let read = run("m").await;
+    let message = &read["message"];
+    assert_eq!(read["kinds"].as_array().unwrap().last().unwrap(), "done", "{read}");
+    assert_eq!(message["stopReason"], "toolUse");
+    assert_eq!(message["content"][0]["thinking"], "hm");
+    assert_eq!(message["content"][1]["text"], "Grüß Gott");
+    assert_eq!(message["content"][2]["arguments"], json!({ "city": "Wien" }));
+    assert_eq!(message["usage"]["output"], 3);
+    let refused = run("unknown").await;
+    let expected = "Proxy error: this server cannot use the model scripted/unknown";
+    assert_eq!(refused["message"]["errorMessage"], expected);
+    server.stop().await;
+}
