@@ -176,7 +176,7 @@ async fn a_session_is_driven_with_the_keyboard_alone() {
     page.keys("\u{e004}");
     page.wait("document.activeElement.getAttribute('aria-label') === 'New session'");
     page.keys(ENTER);
-    page.wait("document.querySelector('dialog[open] #new-directory')?.value !== ''");
+    page.wait("document.querySelector('dialog[open] #new-directory')?.value");
     page.run("document.getElementById('new-name').focus()");
     page.keys(&format!("Made by keys{ENTER}"));
     page.wait("document.activeElement.classList.contains('composer-text')");
