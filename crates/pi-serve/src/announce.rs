@@ -2,7 +2,7 @@
 //! locked while the server runs. It has no token.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -80,10 +80,15 @@ pub fn running(directory: &Path) -> Vec<Announcement> {
 }
 
 fn read(path: &Path) -> Option<Announcement> {
-    let file = File::open(path).ok()?;
+    let mut file = File::open(path).ok()?;
     // One that is not locked was left behind by a process that was killed.
     let is_locked = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-    if is_locked { serde_json::from_reader(file).ok() } else { None }
+    if !is_locked {
+        return None;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 #[cfg(test)]

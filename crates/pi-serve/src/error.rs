@@ -22,7 +22,7 @@ pub struct ApiError {
     /// What the user can do, in the words of the program.
     pub hint: Option<String>,
     /// A header that the status requires, such as `Retry-After`.
-    pub header: Option<(HeaderName, HeaderValue)>,
+    pub header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 impl ApiError {
@@ -41,7 +41,7 @@ impl ApiError {
     /// Adds a header that the status requires.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.header = Some(Box::new((name, value)));
         self
     }
 
@@ -97,7 +97,8 @@ impl ApiError {
         }
         let mut response =
             whole(self.status, "application/json", json!({"error": error}).to_string());
-        if let Some((name, value)) = self.header {
+        if let Some(header) = self.header {
+            let (name, value) = *header;
             response.headers_mut().insert(name, value);
         }
         response
@@ -116,7 +117,7 @@ impl From<Refusal> for ApiError {
             _ => "refused",
         };
         let mut error = Self::new(refusal.status, code, refusal.message);
-        error.header = refusal.header;
+        error.header = refusal.header.map(Box::new);
         error
     }
 }

@@ -23,7 +23,7 @@ pub enum Refused<'a> {
 pub type Advice = fn(Refused<'_>) -> Option<String>;
 
 /// Has no hint.
-pub fn no_advice(_: Refused<'_>) -> Option<String> {
+pub(crate) fn no_advice(_: Refused<'_>) -> Option<String> {
     None
 }
 

@@ -1,7 +1,7 @@
 //! `/api/v1/sessions/{id}/diff`: the file changes of the last run, or of the whole session, from its
 //! checkpoints.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 use pi_config::checkpoints::checkpoint_directory;
@@ -62,7 +62,7 @@ pub(crate) async fn get(call: Call) -> Answer {
         }
     };
     let as_of = now();
-    let reading = tokio::task::spawn_blocking(move || read(&store, root, scope, &secrets, as_of));
+    let reading = tokio::task::spawn_blocking(move || read(&store, &root, scope, &secrets, as_of));
     let changes = joined(reading.await)?
         .map_err(|error| ApiError::new(StatusCode::CONFLICT, "checkpoints", error.to_string()));
     json(StatusCode::OK, &changes?)
@@ -70,7 +70,7 @@ pub(crate) async fn get(call: Call) -> Answer {
 
 fn read(
     store: &Path,
-    root: PathBuf,
+    root: &Path,
     scope: Scope,
     secrets: &Secrets,
     as_of: String,
@@ -79,7 +79,7 @@ fn read(
     if !store.is_dir() || !root.is_dir() {
         return Ok(changes);
     }
-    let checkpoints = Checkpoints::open(store, &root, Limits::default())?;
+    let checkpoints = Checkpoints::open(store, root, Limits::default())?;
     let list = checkpoints.list();
     let between = match scope {
         Scope::Run => checkpoints.undoable().map(|(after, before)| (before, after)),

@@ -58,12 +58,12 @@ impl Connection {
                 let opened = self.open_session(cwd.as_deref(), name.as_deref()).await;
                 let id = opened.as_ref().ok().map(|entered| entered.session.log_id());
                 self.audit(kind, id.as_deref(), opened.is_ok());
-                respond(self.opened(opened?)?)
+                respond(self.opened(&opened?)?)
             }
             ServerCommand::TakeOver { session_id } => {
                 let taken = self.take_over(&session_id).await;
                 self.audit(kind, Some(&session_id), taken.is_ok());
-                respond(self.opened(taken?)?)
+                respond(self.opened(&taken?)?)
             }
             ServerCommand::ListNeedsYou => {
                 let questions = open_questions(&self.state, &self.identity).await;
@@ -194,7 +194,7 @@ impl Connection {
         Ok(host.take_over(id, plan, None, PATIENCE).await?)
     }
 
-    fn opened(&self, entered: Entered) -> Result<Data, ApiError> {
+    fn opened(&self, entered: &Entered) -> Result<Data, ApiError> {
         let session = entered.session.session()?;
         data(&json!({
             "sessionId": session.id(),

@@ -75,7 +75,7 @@ fn bash_offers_completions() {
     std::fs::create_dir(env.project().join("docs")).unwrap();
     std::fs::write(env.project().join("notes.md"), "").unwrap();
     let cases: &[(&[&str], &[&str])] = &[
-        (&["pi", "se"], &["sessions"]),
+        (&["pi", "se"], &["serve", "sessions"]),
         (
             &["pi", "sessions", ""],
             &["list", "search", "show", "export", "fork", "rename", "rm", "prune"],
