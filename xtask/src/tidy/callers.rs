@@ -27,6 +27,8 @@ const RULES: &[Rule] = &[
             "crates/pi/src/commands/trust.rs",
             "crates/pi/src/modes/hosting.rs",
             "crates/pi/src/modes/setup.rs",
+            // A request of a program is the start of something, as a session is.
+            "crates/pi-serve/src/api/proxy.rs",
         ],
         advice: "a project is opened where a mode, a command or a session starts; pass it down",
     },

@@ -48,9 +48,4 @@ impl Response {
     pub fn is_success(&self) -> bool {
         self.success
     }
-
-    /// Returns the error message of a command that was refused.
-    pub fn error(&self) -> Option<&str> {
-        self.error.as_deref()
-    }
 }

@@ -203,15 +203,12 @@ fn is_newest(session: &HttpSession) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
-
     use pi_jsonrpc::connection::BoxFuture;
     use serde_json::{Map, json};
     use tokio::sync::mpsc;
 
-    use super::super::super::{
-        About, Context, HttpOptions, Listing, Offers, Server, Service, text_result,
-    };
+    use super::super::super::{About, Context, Listing, Offers, Server, Service, text_result};
+    use super::super::sessions::Sessions;
     use super::*;
 
     /// A tool that ends when it is cancelled, and reports it.
@@ -247,9 +244,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_come_back_cancels_its_request() {
         let (sender, mut cancelled) = mpsc::unbounded_channel();
-        let address = SocketAddr::from(([127, 0, 0, 1], 80));
         let server = Server::new(Arc::new(Waits(sender)));
-        let http = Http::new(server, address, HttpOptions::default());
+        let http = Http { server, sessions: Sessions::default() };
         let initialize = request("initialize", json!({ "protocolVersion": "2025-11-25" }));
         let answer = post(&http, &HeaderMap::new(), initialize).await;
         let mut headers = HeaderMap::new();
