@@ -18,6 +18,7 @@ mod questions;
 mod registry;
 mod runner;
 mod ui;
+mod ui_records;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ pub use ui::{
     InputSubscription, NoUi, NotifyKind, Theme, ThemeError, Ui, UiUpdate, WidgetPlacement,
 };
 pub(crate) use ui::{EmitEvent, UiApprover};
+pub use ui_records::{UiRequest, dialog_answer};
 
 /// The reply of an extension.
 pub type Reply<'a, T> = BoxFuture<'a, Result<T, ExtensionError>>;

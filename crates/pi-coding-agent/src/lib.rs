@@ -31,8 +31,7 @@
 //! [`create_agent_session`] puts an agent together from [`AgentOptions`]. [`AgentRuntime`] holds
 //! the current session and replaces it; [`AgentSession`] is one session, and
 //! [`Turn`](session::Turn) one prompt of it, driven to its end. [`extension`] is the interface of
-//! code that takes part in a session, [`guard`] decides what tools may do, and
-//! [`rpc`] is the protocol with which other programs drive an agent.
+//! code that takes part in a session, and [`guard`] decides what tools may do.
 //!
 //! The types of `pi-config` and `pi-models` that a program needs are at the root.
 
@@ -57,7 +56,6 @@ mod interventions;
 mod merge_queue;
 mod output;
 mod redacted_session;
-pub mod rpc;
 pub mod session;
 mod session_selector;
 mod tap;
@@ -73,7 +71,7 @@ pub use create::{
     WrapExecutor, add_registered_providers, create_agent_session, find_flags, find_omissions,
     initial_session_model, load_guard,
 };
-pub use merge_queue::{Merge, MergeQueue};
+pub use merge_queue::{Merge, MergeQueue, merge_into};
 pub use pi_config::resources::{
     ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt,
 };

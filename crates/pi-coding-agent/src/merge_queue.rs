@@ -27,7 +27,7 @@ pub trait Merge: Sized {
 
 /// Merges an item of progress into the latest of those that wait which fits, without passing an item
 /// that is no progress. Returns it if none fits.
-pub(crate) fn merge_into<'a, T: Merge + 'a>(
+pub fn merge_into<'a, T: Merge + 'a>(
     waiting: impl DoubleEndedIterator<Item = &'a mut T>,
     item: T,
 ) -> Option<T> {

@@ -78,7 +78,7 @@ pub use prompt::{Disposition, PromptError, PromptOptions};
 pub use queue::Delivery;
 pub use rate_limits::ReportedLimits;
 pub use run::Run;
-pub(crate) use selection::no_model;
+pub use selection::no_model;
 pub use selection::{CycleDirection, ModelCycle, ModelSelectError, Persistence, ScopedModel};
 pub use settings::{
     CompactionGroup, CompactionOverride, RetrySettings, SessionSettings, SettingChange,

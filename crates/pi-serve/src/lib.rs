@@ -17,7 +17,6 @@ pub mod announce;
 pub mod api;
 mod attached;
 pub mod audit;
-pub mod client;
 mod elsewhere;
 pub mod entrance;
 mod error;

@@ -107,6 +107,7 @@ const UPPER_LAYERS: &[(&str, &[&str])] = &[
             "pi-extensions",
             "pi-host",
             "pi-mcp-host",
+            "pi-rpc",
             "pi-screen",
             "pi-serve",
             "pi",
@@ -116,6 +117,7 @@ const UPPER_LAYERS: &[(&str, &[&str])] = &[
     ("pi-converge", &["pi-serve", "pi"]),
     ("pi-host", &["pi-acp", "pi-screen", "pi-serve", "pi"]),
     ("pi-mcp-host", &["pi-extensions", "pi-screen", "pi"]),
+    ("pi-rpc", &["pi-serve", "pi"]),
     ("pi-screen", &["pi"]),
     ("pi-serve", &["pi"]),
     ("pi-tui", &["pi-extensions", "pi-screen", "pi"]),
@@ -233,7 +235,7 @@ mod tests {
             (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi-screen, pi may"),
             (
                 &[("pi-ai", "pi-coding-agent")],
-                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-mcp-host, pi-screen, pi may",
+                "pi-coding-agent: only pi-acp, pi-converge, pi-extensions, pi-host, pi-mcp-host, pi-rpc, pi-screen, pi-serve, pi may",
             ),
             (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];

@@ -343,7 +343,7 @@ impl AgentSession {
 }
 
 /// The record that stands for a missing model; no request is made with it.
-pub(crate) fn no_model() -> Model {
+pub fn no_model() -> Model {
     let unknown = || "unknown".to_owned();
     Model {
         id: unknown(),

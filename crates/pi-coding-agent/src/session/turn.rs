@@ -70,7 +70,7 @@ impl AgentSession {
     }
 
     /// Scales and converts images for the model in use, and adds notes on them to the text.
-    pub(crate) async fn fitted(
+    pub async fn fitted(
         &self,
         mut text: String,
         images: Vec<ImageContent>,

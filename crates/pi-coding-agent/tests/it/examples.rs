@@ -1,5 +1,4 @@
-//! The examples, run as they are. `rpc_client` needs the program, so the tests of `pi` run it;
-//! `schemas` is a chore: what it writes is compared with the documents by a test of its own.
+//! The examples, run as they are. `schemas` is a chore: what it writes is compared with the documents by a test of its own.
 
 #![allow(unreachable_pub)] // they are programs of their own, too
 
@@ -137,7 +136,7 @@ fn every_example_is_run() {
     let here = include_str!("examples.rs");
     for file in std::fs::read_dir(folder).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
-        let elsewhere = ["rpc_client.rs", "schemas.rs"].contains(&name.as_str());
+        let elsewhere = ["schemas.rs"].contains(&name.as_str());
         assert!(elsewhere || here.contains(&format!("examples/{name}\"]")), "{name}");
     }
 }

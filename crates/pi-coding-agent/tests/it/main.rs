@@ -14,8 +14,6 @@ mod output;
 mod packages;
 mod registry;
 mod restored_tools;
-mod rpc;
-mod rpc_document;
 mod runtime;
 mod session;
 mod session_start;

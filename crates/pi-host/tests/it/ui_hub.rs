@@ -156,10 +156,8 @@ async fn without_a_client_a_question_is_declined() {
 async fn an_approval_reaches_all_and_a_cancelled_question_closes_everywhere() {
     let hub = UiHub::new(Absence::Decline);
     let ((one, mut at_one), (other, mut at_other)) = (client(), client());
-    let (_one, _other) = (
-        hub.attach(NewClient::new(None, one)),
-        hub.attach(NewClient::new(None, other)),
-    );
+    let (_one, _other) =
+        (hub.attach(NewClient::new(None, one)), hub.attach(NewClient::new(None, other)));
     let asking = hub.clone();
     let decided = tokio::spawn(async move {
         let request = ApprovalRequest::new("bash", "call", "rm -r build", "/", Vec::new());

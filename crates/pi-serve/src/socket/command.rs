@@ -1,6 +1,6 @@
 //! The commands of the server beside those of RPC mode, and the right that each command needs.
 
-use pi_coding_agent::rpc::Command;
+use pi_rpc::Command;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pi_coding_agent::rpc::{Command, Executed, PROTOCOL_VERSION, Request, Response, execute};
 use pi_coding_agent::session::Run;
 use pi_host::{Hosted, OpenPlan};
+use pi_rpc::{Command, Executed, PROTOCOL_VERSION, Request, Response, execute};
 use pi_session::directory_from_text;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};

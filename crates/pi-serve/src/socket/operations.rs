@@ -6,11 +6,11 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, unfold};
 use pi_coding_agent::SessionSelector;
-use pi_coding_agent::rpc::{Command, Executed, Response, execute};
 use pi_coding_agent::session::Navigation;
 use pi_config::checkpoints::checkpoint_directory;
 use pi_host::undo::{RewindScope, plan_rewind, plan_undo, rewind};
 use pi_host::{Entered, OpenPlan};
+use pi_rpc::{Command, Executed, Response, execute};
 use pi_session::directory_from_text;
 use serde_json::{Value, json};
 

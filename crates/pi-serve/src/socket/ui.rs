@@ -11,9 +11,10 @@ use std::time::Duration;
 use pi_agent::BoxFuture;
 use pi_base::lock;
 use pi_base::text::exact;
-use pi_coding_agent::extension::{Dialog, DialogAnswer, ThemeError, Ui, UiUpdate};
+use pi_coding_agent::extension::{
+    Dialog, DialogAnswer, ThemeError, Ui, UiRequest, UiUpdate, dialog_answer,
+};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
-use pi_coding_agent::rpc::{UiRequest, dialog_answer};
 use pi_host::Hosted;
 use pi_host::ui_hub::{Answered, Attachment, NewClient, QuestionKind};
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,6 @@ use pi_host::ui_hub::Absence;
 use pi_host::{Directories, Host, HostOptions, OpenError, Opened};
 use pi_mcp::server::HttpHandler;
 use pi_protocol::CancelToken;
-use pi_serve::client::{self, Receiver, Sender};
 use pi_serve::entrance::Right;
 use pi_serve::entrance::tokens::NewToken;
 use pi_serve::{ServeOptions, Server};
@@ -22,6 +21,8 @@ use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use crate::client::{self, Receiver, Sender};
 
 /// A wait that no test should reach.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod api;
+mod client;
 mod home;
 mod page;
 mod protocols;

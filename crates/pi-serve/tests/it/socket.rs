@@ -1,9 +1,9 @@
 //! The socket: rights of every command, places of a session, bounded frames, and its end.
 
+use crate::client::ClientError;
 use pi_ai::faux::Reply;
-use pi_coding_agent::rpc::Command;
 use pi_host::OpenPlan;
-use pi_serve::client::ClientError;
+use pi_rpc::Command;
 use pi_serve::entrance::Right;
 use serde_json::{Value, json};
 

@@ -401,7 +401,10 @@ fn a_follower_reads_whole_lines_as_they_are_appended() {
         )
     };
     let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#;
-    let whole: String = std::iter::once(header.to_owned()).chain((0..40).map(entry)).map(|line| line + "\n").collect();
+    let whole: String = std::iter::once(header.to_owned())
+        .chain((0..40).map(entry))
+        .map(|line| line + "\n")
+        .collect();
     let whole = whole.into_bytes();
     // At any moment, the file ends anywhere.
     std::fs::write(&path, &whole[..header.len() + 1]).unwrap();

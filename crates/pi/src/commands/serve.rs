@@ -63,11 +63,8 @@ fn give(project: &Project, new: NewToken) -> CommandResult {
             print(&format!("{token}\n"))
         }
     };
-    let end = match life {
-        Some(_) => "by itself after its time, or",
-        None => "",
-    };
-    note(&format!("it ends {end} with `pi serve token revoke {name}`"));
+    let by_itself = if life.is_some() { "by itself after its time, or " } else { "" };
+    note(&format!("it ends {by_itself}with `pi serve token revoke {name}`"));
     Ok(exit)
 }
 

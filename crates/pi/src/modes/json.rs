@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use pi_coding_agent::AgentOptions;
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::rpc::LineWriter;
 use pi_coding_agent::session::AgentSession;
 use pi_config::settings::Profile;
 use pi_protocol::CancelToken;
+use pi_rpc::LineWriter;
 
 use super::input::{Prompt, prompts};
 use super::print::{ends_early, no_prompt, report, turn};

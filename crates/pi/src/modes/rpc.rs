@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::AgentOptions;
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::rpc::{Ended, LineWriter, RpcUi, serve};
+use pi_rpc::{Ended, LineWriter, RpcUi, serve};
 use tokio::io::BufReader;
 
 use super::progress::{self, Detail};

@@ -2,7 +2,7 @@
 
 #![allow(unreachable_pub)] // The example is also a program.
 
-#[path = "../../../pi-coding-agent/examples/rpc_client.rs"]
+#[path = "../../../pi-rpc/examples/rpc_client.rs"]
 mod rpc_client;
 
 use crate::test_env::TestEnv;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::AgentRuntime;
-use pi_coding_agent::rpc::LineWriter;
 use pi_converge::{CheckReport, Interrupt, Outcome, Progress, Report, RunOptions};
+use pi_rpc::LineWriter;
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, note, on_write_error, print};

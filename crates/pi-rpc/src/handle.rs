@@ -11,13 +11,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Command, PROTOCOL_VERSION, Response};
-use crate::create::{AgentRuntime, ReplaceError, Replaced};
-use crate::extension::InputSource;
-use crate::session::{
+use crate::{Command, PROTOCOL_VERSION, Response};
+use pi_coding_agent::extension::InputSource;
+use pi_coding_agent::session::{
     AgentSession, BashOptions, CycleDirection, Navigation, Persistence, PromptOptions, QueuedTexts,
     Run, SettingChange, no_model,
 };
+use pi_coding_agent::{AgentRuntime, ReplaceError, Replaced};
 
 /// A command that was executed.
 #[derive(Debug)]
@@ -322,7 +322,7 @@ fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String> {
     let (secrets, effects) = (session.secrets(), session.effects_resolver());
     session.with_log(|log| {
         let mut out = BufWriter::new(std::fs::File::create(&path).map_err(cannot)?);
-        let mut redacted = crate::redacted_session(log, &secrets).map_err(text)?;
+        let mut redacted = pi_coding_agent::redacted_session(log, &secrets).map_err(text)?;
         let shown = redacted.as_mut().unwrap_or(log);
         let options = HtmlOptions::default().effects(effects.clone());
         shown.export_html(&options, &mut out).map_err(text)?;

@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Command;
-use crate::session::StreamingBehavior;
+use crate::Command;
+use pi_coding_agent::session::StreamingBehavior;
 
 /// Events that may wait to be received; with more, the client stops reading.
 const EVENTS: usize = 1024;

@@ -8,7 +8,7 @@ use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::session::StreamingBehavior;
+use pi_coding_agent::session::StreamingBehavior;
 
 /// A command of the protocol.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

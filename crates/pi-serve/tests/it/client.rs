@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Reasons why a connection fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ClientError {
+pub(crate) enum ClientError {
     /// The server cannot be reached.
     #[error(transparent)]
     Web(#[from] WebError),
@@ -35,14 +35,14 @@ pub enum ClientError {
 
 /// The sending half of a connection.
 #[allow(missing_debug_implementations)] // The socket has none.
-pub struct Sender(SplitSink<WebSocket, Message>);
+pub(crate) struct Sender(SplitSink<WebSocket, Message>);
 
 /// The receiving half of a connection.
 #[allow(missing_debug_implementations)] // The socket has none.
-pub struct Receiver(SplitStream<WebSocket>);
+pub(crate) struct Receiver(SplitStream<WebSocket>);
 
 /// Connects to the server at an address such as `http://127.0.0.1:7317`.
-pub async fn connect(
+pub(crate) async fn connect(
     web: &WebClient,
     server: &str,
     token: &str,
@@ -75,12 +75,12 @@ pub async fn connect(
 
 impl Sender {
     /// Sends a frame.
-    pub async fn send(&mut self, frame: &Value) -> Result<(), ClientError> {
+    pub(crate) async fn send(&mut self, frame: &Value) -> Result<(), ClientError> {
         self.0.send(Message::text(frame.to_string())).await.map_err(|error| broken(&error))
     }
 
     /// Says farewell.
-    pub async fn close(mut self) {
+    pub(crate) async fn close(mut self) {
         // A server that has gone needs no farewell.
         let _ = self.0.close().await;
     }
@@ -88,7 +88,7 @@ impl Sender {
 
 impl Receiver {
     /// Waits for the next frame. `None` when the server has closed the connection. Safe to cancel.
-    pub async fn next(&mut self) -> Option<Result<Value, ClientError>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Value, ClientError>> {
         loop {
             match self.0.next().await? {
                 Ok(Message::Text(text)) => {

@@ -10,9 +10,10 @@ use pi_base::lock;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use super::ui_records::{UiRequest, dialog_answer};
-use super::LineWriter;
-use crate::extension::{Dialog, DialogAnswer, ThemeError, Ui, UiUpdate};
+use crate::LineWriter;
+use pi_coding_agent::extension::{
+    Dialog, DialogAnswer, ThemeError, Ui, UiRequest, UiUpdate, dialog_answer,
+};
 
 type Waiting = HashMap<String, oneshot::Sender<Map<String, Value>>>;
 

@@ -9,9 +9,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use pi_agent::BoxFuture;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite};
 
-use super::{Executed, LineWriter, Request, Response, RpcUi, execute};
-use crate::create::AgentRuntime;
-use crate::session::{SessionEvent, SessionListener};
+use crate::{Executed, LineWriter, Request, Response, RpcUi, execute};
+use pi_coding_agent::AgentRuntime;
+use pi_coding_agent::session::{SessionEvent, SessionListener};
 
 /// Longest line of the input, in bytes. Images come as base64 in one line.
 const MAX_LINE: usize = 64 * 1024 * 1024;

@@ -1,10 +1,11 @@
-//! The records of the user interface: requests for dialogs, and what extensions show. Pure.
+//! The records of the user interface for programs, as docs/rpc.md describes them: requests for
+//! dialogs, their answers, and what extensions show. Pure.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::extension::{Dialog, DialogAnswer, UiUpdate, WidgetPlacement};
+use super::ui::{Dialog, DialogAnswer, UiUpdate, WidgetPlacement};
 
 /// A request to the user interface, without its id.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::extension::{ExtensionError, Handlers};
-use pi_coding_agent::rpc::{Client, LineWriter, Record, RpcUi, serve};
 use pi_coding_agent::session::{PromptOptions, SessionEvent};
 use pi_coding_agent::{AgentOptions, AgentRuntime, CustomModel, create_agent_session};
+use pi_rpc::{Client, LineWriter, Record, RpcUi, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;

@@ -1,13 +1,13 @@
 //! A program that drives another: `pi --mode rpc`, ours or the TypeScript one.
 //!
-//!     cargo build -p pi && cargo run -p pi-coding-agent --example rpc_client -- target/debug/pi
+//!     cargo build -p pi && cargo run -p pi-rpc --example rpc_client -- target/debug/pi
 //!
 //! It asks nothing of a model, so it needs no key.
 
 use std::error::Error;
 use std::process::Stdio;
 
-use pi_coding_agent::rpc::{Client, Command};
+use pi_rpc::{Client, Command};
 use tokio::io::BufReader;
 
 #[allow(dead_code)] // the tests call `run`

@@ -11,8 +11,8 @@ use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use crate::merge_queue::merge_into;
-use crate::session::{SessionEvent, SessionListener};
+use pi_coding_agent::merge_into;
+use pi_coding_agent::session::{SessionEvent, SessionListener};
 
 /// The reader is far behind if more bytes than this are unwritten.
 const FAR_BEHIND: usize = 1024 * 1024;
@@ -145,7 +145,7 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
-    use crate::session::MessageDelta;
+    use pi_coding_agent::session::MessageDelta;
 
     fn delta(content_index: usize, delta: &str) -> SessionEvent {
         let assistant_message_event =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pi_coding_agent::rpc::Command;
+use pi_rpc::Command;
 
 const DOCUMENT: &str = include_str!("../../../../docs/rpc.md");
 
