@@ -78,12 +78,6 @@ impl Sender {
     pub(crate) async fn send(&mut self, frame: &Value) -> Result<(), ClientError> {
         self.0.send(Message::text(frame.to_string())).await.map_err(|error| broken(&error))
     }
-
-    /// Says farewell.
-    pub(crate) async fn close(mut self) {
-        // A server that has gone needs no farewell.
-        let _ = self.0.close().await;
-    }
 }
 
 impl Receiver {

@@ -1,5 +1,6 @@
 //! Integration tests: servers on real sockets, over sessions with a scripted model.
 
+#![allow(clippy::disallowed_methods, reason = "tests start programs directly")]
 #![allow(clippy::unwrap_used)]
 
 mod api;

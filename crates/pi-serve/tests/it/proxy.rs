@@ -50,7 +50,7 @@ async fn provider(events: Vec<Value>) -> Provider {
     Provider { url, requests }
 }
 
-fn chunk(delta: Value, finish: Value) -> Value {
+fn chunk(delta: &Value, finish: &Value) -> Value {
     let usage = if finish.is_null() {
         Value::Null
     } else {
@@ -65,12 +65,12 @@ fn answer() -> Vec<Value> {
         "function": { "name": "weather", "arguments": "{\"city\":" } }] });
     let rest = json!({ "tool_calls": [{ "index": 0, "function": { "arguments": "\"Wien\"}" } }] });
     vec![
-        chunk(json!({ "role": "assistant", "reasoning_content": "hm" }), Value::Null),
-        chunk(json!({ "content": "Grüß " }), Value::Null),
-        chunk(json!({ "content": "Gott" }), Value::Null),
-        chunk(call, Value::Null),
-        chunk(rest, Value::Null),
-        chunk(json!({}), "tool_calls".into()),
+        chunk(&json!({ "role": "assistant", "reasoning_content": "hm" }), &Value::Null),
+        chunk(&json!({ "content": "Grüß " }), &Value::Null),
+        chunk(&json!({ "content": "Gott" }), &Value::Null),
+        chunk(&call, &Value::Null),
+        chunk(&rest, &Value::Null),
+        chunk(&json!({}), &"tool_calls".into()),
     ]
 }
 

@@ -395,7 +395,10 @@ async fn a_token_for_viewing_changes_nothing_on_any_route() {
                     "{method} {path}"
                 ),
                 false => {
-                    assert!(matches!(answer.status, 400 | 404 | 405), "{method} {path}: {answer:?}")
+                    assert!(
+                        matches!(answer.status, 400 | 404 | 405),
+                        "{method} {path}: {answer:?}"
+                    );
                 }
             }
             if is_operation {

@@ -38,7 +38,7 @@ pub(super) fn share(args: &CommandArgs) -> CommandResult {
     let project = project::open(args)?;
     let id = session(&project, reference)?;
     let mut name = format!("share-{}", id.chars().take(40).collect::<String>());
-    let taken = open(&project)?.list().map_err(failed)?;
+    let taken = open(&project)?.list().map_err(|error| failed(&error))?;
     let base = name.clone();
     let mut number = 2;
     while taken.iter().any(|token| token.name == name) {
@@ -53,7 +53,7 @@ pub(super) fn share(args: &CommandArgs) -> CommandResult {
 
 fn give(project: &Project, new: NewToken) -> CommandResult {
     let (name, life) = (new.name.clone(), new.life);
-    let token = open(project)?.add(new).map_err(failed)?;
+    let token = open(project)?.add(new).map_err(|error| failed(&error))?;
     let token = token.expose_secret();
     let directory = project.environment().agent_directory.join("serve");
     let exit = match running(&directory).first() {
@@ -70,7 +70,7 @@ fn give(project: &Project, new: NewToken) -> CommandResult {
 
 /// Lists the tokens.
 pub(super) fn list(args: &CommandArgs) -> CommandResult {
-    let tokens = open(&project::open(args)?)?.list().map_err(failed)?;
+    let tokens = open(&project::open(args)?)?.list().map_err(|error| failed(&error))?;
     if args.has("json") {
         return Ok(print(&format!("{}\n", json!({ "tokens": tokens }))));
     }
@@ -101,16 +101,17 @@ fn line(token: &TokenInfo) -> String {
 /// Revokes a token.
 pub(super) fn revoke(args: &CommandArgs) -> CommandResult {
     let name = args.word(0).unwrap_or_default();
-    open(&project::open(args)?)?.revoke(name).map_err(failed)?;
+    open(&project::open(args)?)?.revoke(name).map_err(|error| failed(&error))?;
     Ok(success())
 }
 
 fn open(project: &Project) -> Result<Tokens, Failure> {
-    Tokens::open(&project.environment().agent_directory.join("serve")).map_err(failed)
+    Tokens::open(&project.environment().agent_directory.join("serve"))
+        .map_err(|error| failed(&error))
 }
 
-fn failed(error: TokensError) -> Failure {
-    let hint = match &error {
+fn failed(error: &TokensError) -> Failure {
+    let hint = match error {
         TokensError::Exists(_) => Some("choose another name, or revoke the token first"),
         TokensError::Unknown(_) => Some("list the tokens with `pi serve token list`"),
         _ => None,

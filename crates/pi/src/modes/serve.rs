@@ -75,7 +75,7 @@ async fn serve(plan: Plan) -> Result<ExitCode, Failure> {
     let mut host = hosting::host(arguments, environment.clone(), RunMode::Rpc);
     (host.most, host.idle, host.absence) = (SESSIONS, Some(IDLE), Absence::Wait);
     let host = Host::new(host);
-    let server = Server::new(host.clone(), options).map_err(failed)?;
+    let server = Server::new(host.clone(), options).map_err(|error| failed(&error))?;
     let cannot = |error: std::io::Error| {
         Failure::from(format!("cannot serve at {address}: {error}")).with_hint(
             (error.kind() == std::io::ErrorKind::AddrInUse)
@@ -97,10 +97,11 @@ async fn serve(plan: Plan) -> Result<ExitCode, Failure> {
     let tokens = &server.state().tokens;
     let own = NewToken::new(owner.clone(), Right::Admin);
     let token = match token {
-        Some(token) => {
-            tokens.set(own, &SecretString::from(token)).map(|()| None).map_err(tokens_failed)?
-        }
-        None => Some(tokens.renew(own).map_err(tokens_failed)?),
+        Some(token) => tokens
+            .set(own, &SecretString::from(token))
+            .map(|()| None)
+            .map_err(|error| tokens_failed(&error))?,
+        None => Some(tokens.renew(own).map_err(|error| tokens_failed(&error))?),
     };
     let announced = announce(server.state(), local.port());
     if let Err(error) = &announced {
@@ -117,7 +118,7 @@ async fn serve(plan: Plan) -> Result<ExitCode, Failure> {
     let exit: Result<ExitCode, Failure> = tokio::select! {
         biased;
         exit = signal() => Ok(exit.into()),
-        served = &mut serving => served.map(|()| Exit::Completed.into()).map_err(failed),
+        served = &mut serving => served.map(|()| Exit::Completed.into()).map_err(|error| failed(&error)),
         broken = invite::report(&server) => broken,
     };
     stop.cancel();
@@ -137,10 +138,10 @@ async fn serve(plan: Plan) -> Result<ExitCode, Failure> {
     exit
 }
 
-fn failed(error: ServeError) -> Failure {
+fn failed(error: &ServeError) -> Failure {
     Failure::from(error.to_string())
 }
 
-fn tokens_failed(error: pi_serve::entrance::tokens::TokensError) -> Failure {
+fn tokens_failed(error: &pi_serve::entrance::tokens::TokensError) -> Failure {
     Failure::from(error.to_string())
 }
