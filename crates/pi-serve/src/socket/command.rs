@@ -155,11 +155,12 @@ pub(crate) fn needs(command: &Command) -> Needs {
         | Command::SetAutoCompaction { .. }
         | Command::SetAutoRetry { .. }
         | Command::AbortRetry
-        | Command::Bash { .. }
         | Command::AbortBash
         | Command::SetSessionName { .. }
         | Command::NavigateTree { .. }
         | Command::SetLabel { .. } => own(Right::Drive),
+        // Runs without a question what the agent would need approval for.
+        Command::Bash { .. } => own(Right::Approve),
         Command::NewSession { .. }
         | Command::SwitchSession { .. }
         | Command::Fork { .. }

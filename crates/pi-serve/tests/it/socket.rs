@@ -84,6 +84,14 @@ async fn a_token_for_viewing_changes_nothing_with_any_command() {
     assert!(response["error"].as_str().unwrap().contains("needs admin"), "{response}");
     let switch = json!({ "type": "switch_session", "sessionPath": "/etc/passwd" });
     assert_eq!(driver.request(switch).await["success"], false);
+    // A command of a user runs without a question, so it needs the right to answer one.
+    let response = driver.request(example("bash")).await;
+    assert!(response["error"].as_str().unwrap().contains("needs approve"), "{response}");
+    assert!(!home.project().join("made").exists());
+    let mut approver = server.client_with("approver", Right::Approve).await;
+    approver.ask(json!({ "type": "attach", "sessionId": session })).await;
+    assert_eq!(approver.request(example("bash")).await["success"], true);
+    assert!(home.project().join("made").exists());
     server.stop().await;
 }
 
