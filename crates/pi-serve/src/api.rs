@@ -1,6 +1,6 @@
 //! The resources of the API, one file each, and the form of its answers.
 //!
-//! A handler gets a [`Call`] whose sender has passed the entrance and has the right that the table of
+//! A handler gets a `Call` whose sender has passed the entrance and has the right that the table of
 //! routes demands.
 
 pub mod assets;
