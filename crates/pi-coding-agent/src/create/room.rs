@@ -45,7 +45,7 @@ impl Room {
     /// Returns the separation that this machine and the settings offer.
     pub fn kind(options: &AgentOptions) -> RoomKind {
         let plan = GuardPlan::new(options.project.settings(), options.environment());
-        match Machine::detect().level() {
+        match Machine::of_this_process().level() {
             ConfinementLevel::Bubblewrap if plan.is_sandboxed() => RoomKind::Mounted,
             ConfinementLevel::None => RoomKind::Open,
             _ if plan.is_sandboxed() => RoomKind::Separate,

@@ -283,7 +283,7 @@ impl Sandbox {
             Network::On | Network::Off => None,
         };
         confinement.proxy = proxy.as_ref().map(|proxy| proxy.socket().to_owned());
-        let machine = Machine::detect();
+        let machine = Machine::of_this_process();
         // With the sandbox off, it is created only for a command that must run in one, so a
         // sandbox without effect is of no use.
         let least =

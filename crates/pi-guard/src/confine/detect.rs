@@ -1,6 +1,7 @@
 //! Detecting the means of confinement that a machine offers.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,21 @@ impl Machine {
         let seatbelt =
             cfg!(target_os = "macos") && std::path::Path::new("/usr/bin/sandbox-exec").exists();
         Self { seatbelt, exec_watch_problem: exec_watch_problem(), ..Self::default() }
+    }
+
+    /// Returns the means of this machine, for the sandboxes of one process. A bubblewrap that works is
+    /// remembered: a run opens several sandboxes, and each test of it starts two programs. One that
+    /// does not work is tested again, so that a passing problem does not weaken later sandboxes.
+    pub fn of_this_process() -> Self {
+        static WORKING: OnceLock<Machine> = OnceLock::new();
+        if let Some(working) = WORKING.get() {
+            return working.clone();
+        }
+        let machine = Self::detect();
+        if machine.bubblewrap.is_some() {
+            return WORKING.get_or_init(|| machine).clone();
+        }
+        machine
     }
 
     /// The highest level that the machine offers.
