@@ -1,10 +1,12 @@
-//! `cargo xtask dist [--target TRIPLE]... [--out DIR] [--profile NAME] [--sign KEY]`: builds what a
-//! release needs.
+//! `cargo xtask dist [--target TRIPLE]... [--binary FILE] [--out DIR] [--profile NAME] [--sign KEY]`:
+//! builds what a release needs.
 //!
 //! For each target: a static binary, an archive with the manual and shell completions, a Debian
 //! package and an npm package. Then the npm package that selects among them, the install script, a
 //! container file, and checksums of everything. Archives are reproducible: the same commit gives
 //! the same bytes. Nothing is published.
+//!
+//! `--binary FILE` packs a binary that was built elsewhere, for the one target that is named.
 //!
 //! `--sign KEY` signs the checksums with an Ed25519 key in PEM, by openssl, for `pi update`. The
 //! binaries of such a release are built with the public key in `PI_RELEASE_KEY`, in base64.
@@ -29,7 +31,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DistError {
     #[error(
-        "usage: cargo xtask dist [--target TRIPLE]... [--out DIR] [--profile NAME] [--sign KEY], not {0:?}"
+        "usage: cargo xtask dist [--target TRIPLE]... [--binary FILE] [--out DIR] [--profile NAME] [--sign KEY], not {0:?}"
     )]
     Usage(String),
     #[error("{path}: {source}")]
@@ -59,6 +61,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), DistError> {
     let mut out = repository::path("target/packages");
     let mut profile = "dist".to_owned();
     let mut key = None;
+    let mut binary = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let usage = || DistError::Usage((*argument).to_owned());
@@ -66,27 +69,36 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), DistError> {
         match *argument {
             "--target" => targets.push(Target::find(value).ok_or_else(usage)?),
             "--out" => out = std::path::absolute(value).map_err(|_| usage())?,
+            "--binary" => binary = Some(std::path::absolute(value).map_err(|_| usage())?),
             "--sign" => key = Some(std::path::absolute(value).map_err(|_| usage())?),
             "--profile" => profile = (*value).to_owned(),
             _ => return Err(usage()),
         }
     }
+    if binary.is_some() && targets.len() != 1 {
+        return Err(DistError::Usage("--binary without one --target".to_owned()));
+    }
     if targets.is_empty() {
         targets = Target::ALL.iter().collect();
     }
     let release = Release { stage: out.join("stage"), out, profile, key, time: commit_time()? };
-    release.build(&targets)
+    release.build(&targets, binary.as_deref())
 }
 
 impl Release {
-    fn build(&self, targets: &[&'static Target]) -> Result<(), DistError> {
+    fn build(&self, targets: &[&'static Target], built: Option<&Path>) -> Result<(), DistError> {
         remove(&self.out)?;
         create(&self.stage)?;
         let manual = self.manual()?;
         let mut files = Vec::new();
         for target in targets {
-            report(&format!("building for {}", target.triple));
-            let binary = target.build(&self.profile)?;
+            let binary = match built {
+                Some(binary) => binary.to_owned(),
+                None => {
+                    report(&format!("building for {}", target.triple));
+                    target.build(&self.profile)?
+                }
+            };
             files.push(archive::build(self, target, &binary, &manual)?);
             files.push(debian::build(self, target, &binary, &manual)?);
             files.push(npm::build_platform(self, target, &binary)?);
