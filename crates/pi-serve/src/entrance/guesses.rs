@@ -67,12 +67,14 @@ impl Guesses {
         if peers.len() >= PEERS {
             peers.retain(|_, wrong| now.duration_since(wrong.last) < MEMORY);
         }
-        if peers.len() >= PEERS {
-            // An attacker with that many addresses: the oldest one is forgotten.
-            let oldest = peers.iter().min_by_key(|(_, wrong)| wrong.last).map(|(key, _)| *key);
-            oldest.map(|key| peers.remove(&key));
+        let key = (network(peer), kind);
+        if peers.len() >= PEERS && !peers.contains_key(&key) {
+            // An attacker with that many addresses: the one with the fewest guesses is forgotten.
+            let least = peers.iter().min_by_key(|(_, wrong)| (wrong.count, wrong.last));
+            let least = least.map(|(key, _)| *key);
+            least.map(|key| peers.remove(&key));
         }
-        let wrong = peers.entry((network(peer), kind));
+        let wrong = peers.entry(key);
         let wrong = wrong.or_insert(Wrong { count: 0, last: now, until: now });
         if now.duration_since(wrong.last) >= MEMORY {
             wrong.count = 0;
