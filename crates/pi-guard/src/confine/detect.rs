@@ -62,12 +62,9 @@ impl Machine {
     /// does not work is tested again, so that a passing problem does not weaken later sandboxes.
     pub fn of_this_process() -> Self {
         static WORKING: OnceLock<Machine> = OnceLock::new();
-        if let Some(working) = WORKING.get() {
-            return working.clone();
-        }
-        let machine = Self::detect();
+        let machine = WORKING.get().cloned().unwrap_or_else(Self::detect);
         if machine.bubblewrap.is_some() {
-            return WORKING.get_or_init(|| machine).clone();
+            WORKING.get_or_init(|| machine.clone());
         }
         machine
     }
