@@ -103,7 +103,10 @@ fn archive(path: &str, content: &[u8]) -> Vec<u8> {
 fn installed(env: &TestEnv) -> PathBuf {
     let program = env.project().join("bin/pi");
     std::fs::create_dir_all(program.parent().unwrap()).unwrap();
-    std::fs::copy(env!("CARGO_BIN_EXE_pi"), &program).unwrap();
+    // By another process: a file that this one has open for writing could be inherited by the child
+    // of another test, and cannot be executed as long as that has it open.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_pi")).arg(&program).status().unwrap();
+    assert!(copied.success());
     program
 }
 
