@@ -161,12 +161,12 @@ fn uncovered_files_are_not_destroyed_without_approval() {
     use Decision::{Allow, Forbid};
     let defaults = Defaults::unattended().with_checkpoint(true).with_repository_checkpoint(true);
     let policy = Policy::new(defaults);
-    let big = Path::new("/work/data/big.db");
+    let big = Path::new("/project/data/big.db");
     let uncovered = |path: &Path| match big.starts_with(path) {
         true => vec![big.to_owned()],
         false => Vec::new(),
     };
-    let context = PolicyContext::new(Path::new("/work")).with_uncovered_files(&uncovered);
+    let context = PolicyContext::new(Path::new("/project")).with_uncovered_files(&uncovered);
     for (command, expected) in [
         ("rm data/big.db", Forbid),
         ("rm -rf data", Forbid),
