@@ -33,8 +33,9 @@ pub(crate) struct Lists {
 #[derive(Debug, Default)]
 struct Work {
     index: Option<SessionIndex>,
-    /// The open sessions with what changes in them.
-    open: Vec<(String, usize, bool, usize)>,
+    /// The open sessions with their questions, and true for those that are busy. What else changes
+    /// in them is seen with the stored ones.
+    open: Vec<(String, usize, bool)>,
     listed: Option<Instant>,
 }
 
@@ -78,8 +79,7 @@ impl Lists {
         let open = host.open_sessions().into_iter().filter_map(|hosted| {
             let session = hosted.session().ok()?;
             let questions = hosted.ui().open_questions().len();
-            let length = session.with_log(|log| log.len());
-            Some((session.id(), questions, hosted.is_busy(), length))
+            Some((session.id(), questions, hosted.is_busy()))
         });
         let mut open: Vec<_> = open.collect();
         open.sort();

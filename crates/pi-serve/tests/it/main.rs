@@ -11,6 +11,7 @@ mod protocols;
 mod proxy;
 mod raw;
 mod resume;
+mod rights;
 mod security;
 mod socket;
 mod two_clients;

@@ -4,13 +4,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use pi_ai::faux::Reply;
 use pi_host::Directories;
 use pi_protocol::CancelToken;
 use pi_serve::entrance::Right;
 use pi_serve::entrance::tokens::NewToken;
 use pi_serve::{ServeOptions, Server};
 use secrecy::ExposeSecret as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -238,4 +239,48 @@ impl Events {
             }
         }
     }
+}
+
+pub(crate) fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
+/// Starts a session and lets it say something.
+pub(crate) async fn session(home: &Home, raw: &Raw) -> String {
+    let driver = raw.token("session-driver", Right::Drive);
+    let created = raw.post("/api/v1/sessions", &driver, &json!({})).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let id = created.json()["id"].as_str().unwrap().to_owned();
+    home.model.push(Reply::new().text("An answer."));
+    let (_, live) = raw.server.state().live(&id).unwrap();
+    let turn = live.turn("A question.".to_owned(), Default::default()).begin().await.unwrap();
+    if let Some(run) = turn.into_run() {
+        run.finish().await;
+    }
+    raw.server.state().tokens.revoke("session-driver").unwrap();
+    id
+}
+
+/// Logs a browser in. Returns its cookie and CSRF value.
+pub(crate) async fn log_in(raw: &Raw, token: &str) -> (String, String) {
+    let body = json!({ "token": token }).to_string();
+    let answer =
+        raw.send("POST", "/api/v1/login", &[("Content-Type", "application/json")], &body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    (cookie, answer.json()["csrf"].as_str().unwrap().to_owned())
+}
+
+/// The operations of the API: method, path, right.
+pub(crate) fn operations() -> Vec<(String, String, Option<Right>)> {
+    let document = pi_serve::openapi("1");
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, item)| {
+        item.as_object().unwrap().iter().map(move |(method, operation)| {
+            let text = operation["description"].as_str().unwrap();
+            let right = text.split('`').nth(1).and_then(Right::named);
+            (method.to_uppercase(), path.clone(), right)
+        })
+    });
+    operations.collect()
 }
